@@ -1,0 +1,176 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"colophon/publish"
+
+	"go.temporal.io/sdk/activity"
+)
+
+// ensure takes a step's effects, in their order, to where they should be: what is there already is
+// recorded, what is missing is attempted at most once, and what cannot be told is said to be so.
+func (s *Steps) ensure(ctx context.Context, task publish.Task) publish.Result {
+	defer heartbeat(ctx)()
+	effects, err := s.effects(ctx, task)
+	if err != nil {
+		return stopped("prepare "+string(task.Step), err)
+	}
+	all := publish.Result{Outcome: publish.Passed}
+	for _, e := range effects {
+		op := e.Operation()
+		var approval *publish.Approval
+		if a := task.Approval; a != nil && a.Operation == op.Key() {
+			approval = a
+		}
+		res := s.ensureOne(ctx, e, approval)
+		all = join(all, op, res)
+		if res.Outcome != publish.Passed {
+			return all
+		}
+	}
+	return all
+}
+
+// ensureOne is look, claim, act, look again.
+func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publish.Approval) publish.Result {
+	op, traits := e.Operation(), e.Traits()
+	prior, err := s.Ledger.Prior(ctx, op.Key())
+	if err != nil {
+		return unreadable("the ledger", err)
+	}
+	if prior.State == publish.Done {
+		return passed(op, prior.Receipt, nil)
+	}
+	if traits.LookFirst || prior.Attempts > 0 {
+		res, absent := s.look(ctx, e, prior)
+		if !absent {
+			return res
+		}
+	}
+	if approval == nil && prior.Attempts > 0 {
+		return left(prior, traits)
+	}
+	done, err := s.Ledger.Attempt(ctx, op, approval, e.Apply)
+	if err != nil {
+		return publish.Result{Outcome: publish.NotConfirmed, Condition: "claimed", Detail: op.What + ": " + err.Error(), Attempt: prior.Attempts}
+	}
+	return s.judge(ctx, e, done)
+}
+
+// left is how an operation stands that an earlier run or a killed process left behind.
+func left(p publish.Prior, t publish.Traits) publish.Result {
+	res := publish.Result{Outcome: publish.FailedStep, Condition: "left_" + publish.Condition(p.State), Attempt: p.Attempts}
+	switch {
+	case p.State.Unsettled():
+		res.Outcome, res.Detail, res.Wait = publish.NotConfirmed, "an earlier attempt may have taken effect", t.Settle
+	case p.State == publish.NotPerformed:
+		res.Detail, res.Repeat = "an earlier attempt changed nothing", true
+	default:
+		res.Detail = "an earlier attempt was refused"
+	}
+	return res
+}
+
+// judge reads an attempt's end and, where the effect asks for it, looks again before believing it.
+func (s *Steps) judge(ctx context.Context, e publish.Effect, a publish.Attempted) publish.Result {
+	op, traits := e.Operation(), e.Traits()
+	if a.State == publish.Done && !traits.LookAfter {
+		return passed(op, a.Receipt, nil)
+	}
+	if a.State == publish.Done {
+		f, err := e.Find(ctx, publish.Prior{State: a.State, Attempts: a.Number, Receipt: a.Receipt})
+		if err == nil && f.Presence == publish.Present {
+			return passed(op, f.Receipt, f.Evidence)
+		}
+		res := publish.Result{Outcome: publish.NotConfirmed, Condition: "not_seen_yet", Attempt: a.Number, Evidence: f.Evidence, Wait: traits.Settle}
+		res.Detail = op.What + ": the answer said done, the look after it does not show it"
+		return res
+	}
+	t := a.Trouble
+	res := publish.Result{Condition: t.Condition, Detail: t.Error(), Next: t.Next, Attempt: a.Number}
+	switch t.Kind {
+	case publish.NotSent:
+		res.Outcome, res.Repeat, res.Wait = publish.FailedStep, true, t.After
+	case publish.Rejected:
+		res.Outcome = publish.FailedStep
+	case publish.Halted:
+		res.Outcome = publish.Blocked
+	default:
+		res.Outcome, res.Wait = publish.NotConfirmed, traits.Settle
+	}
+	return res
+}
+
+// look makes one look. Absent is left to the caller; everything else is a Result.
+func (s *Steps) look(ctx context.Context, e publish.Effect, prior publish.Prior) (res publish.Result, absent bool) {
+	op := e.Operation()
+	f, err := e.Find(ctx, prior)
+	if err != nil {
+		return stopped("look for "+op.What, err), false
+	}
+	if prior.Attempts > 0 {
+		if err := s.Ledger.Observe(ctx, op.Key(), f.Presence, f.Evidence); err != nil {
+			return unreadable("the ledger", err), false
+		}
+	}
+	res = publish.Result{
+		Outcome: publish.Blocked, Condition: f.Condition, Detail: f.Detail,
+		Evidence: f.Evidence, Presence: f.Presence, Attempt: prior.Attempts,
+	}
+	switch f.Presence {
+	case publish.Present:
+		if err := s.Ledger.Confirm(ctx, op, f.Receipt, f.Evidence); err != nil {
+			return unreadable("the ledger", err), false
+		}
+		res = passed(op, f.Receipt, f.Evidence)
+		res.Condition, res.Detail = f.Condition, f.Detail
+	case publish.Absent:
+		return res, true
+	case publish.NotReady:
+		res.Next, res.Wait = "it is looked at again by itself", max(f.Wait, time.Second)
+	default:
+		res.Next = "look at the evidence; put it right at the remote, then decide retry"
+	}
+	return res, false
+}
+
+func passed(op publish.Operation, r publish.Receipt, e []publish.Evidence) publish.Result {
+	return publish.Result{Outcome: publish.Passed, Receipts: []publish.Named{{What: op.What, Receipt: r}}, Evidence: e}
+}
+
+// join adds one effect's result to its step's: receipts gather, the last result stands.
+func join(all publish.Result, op publish.Operation, res publish.Result) publish.Result {
+	res.Receipts = append(all.Receipts, res.Receipts...)
+	if all.Detail != "" && res.Detail == "" {
+		res.Condition, res.Detail = all.Condition, all.Detail
+	}
+	if res.Outcome != publish.Passed {
+		res.Operation = op.Key()
+	}
+	return res
+}
+
+// heartbeatAfter is when heartbeats begin: a clean run is over by then and pays for none.
+const heartbeatAfter = 3 * time.Second
+
+// heartbeat reports a long step as alive until the returned function is called.
+func heartbeat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(heartbeatAfter)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return func() { close(done) }
+}

@@ -1,0 +1,67 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"colophon/publish"
+)
+
+// Reconcile finds out how an unconfirmed step ended. It only reads remote systems, so Temporal may
+// repeat it; what it sees, it writes into the ledger.
+//
+// It answers passed when everything the step does is there and ours; not_confirmed with presence absent
+// when the first missing effect was not seen (two such looks, spaced, prove its absence); failed when the
+// ledger knows that nothing was sent; blocked when a person has to look.
+func (s *Steps) Reconcile(ctx context.Context, task publish.Task) (publish.Result, error) {
+	effects, err := s.effects(ctx, task)
+	if err != nil {
+		return stopped("prepare "+string(task.Step), err), nil
+	}
+	all := publish.Result{Outcome: publish.Passed}
+	for _, e := range effects {
+		res := s.reconcileOne(ctx, e, task.Confirm)
+		all = join(all, e.Operation(), res)
+		if res.Outcome != publish.Passed {
+			return all, nil
+		}
+	}
+	return all, nil
+}
+
+func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *publish.Decision) publish.Result {
+	op, traits := e.Operation(), e.Traits()
+	prior, err := s.Ledger.Prior(ctx, op.Key())
+	if err != nil {
+		return unreadable("the ledger", err)
+	}
+	switch {
+	case prior.State == publish.Done && !traits.LookAfter:
+		return passed(op, prior.Receipt, nil)
+	case prior.State == publish.NotAttempted:
+		return publish.Result{Outcome: publish.FailedStep, Condition: "not_attempted", Detail: op.What + ": the step ended before anything was sent", Repeat: true}
+	case prior.State == publish.NotPerformed || prior.State == publish.Failed:
+		return left(prior, traits)
+	case confirm != nil:
+		return s.believe(ctx, op, *confirm)
+	}
+	res, absent := s.look(ctx, e, prior)
+	if !absent {
+		return res
+	}
+	res.Outcome, res.Condition = publish.NotConfirmed, "not_seen"
+	res.Detail = fmt.Sprintf("%s: not seen after attempt %d", op.What, prior.Attempts)
+	res.Repeat = prior.State != publish.Done && (traits.Class == publish.Idempotent || traits.Class == publish.Reconciled)
+	return res
+}
+
+// believe takes a person's receipt for what no look could show.
+func (s *Steps) believe(ctx context.Context, op publish.Operation, d publish.Decision) publish.Result {
+	seen := []publish.Evidence{{At: now(), Look: "decision by " + d.By, Saw: d.Note}}
+	if err := s.Ledger.Confirm(ctx, op, d.Receipt, seen); err != nil {
+		return unreadable("the ledger", err)
+	}
+	res := passed(op, d.Receipt, seen)
+	res.Detail = "confirmed by " + d.By
+	return res
+}

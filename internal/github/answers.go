@@ -1,0 +1,141 @@
+package github
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"colophon/publish"
+
+	gh "github.com/google/go-github/v66/github"
+)
+
+// limitPause is what GitHub asks for when a limit's answer names no time.
+// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+const limitPause = time.Minute
+
+// rule reads one documented refusal.
+type rule struct {
+	status int
+	part   string // of the message, in lower case; GitHub has no codes for these
+	kind   publish.Kind
+	name   publish.Condition
+	next   string
+}
+
+// refused is what GitHub's documented refusals of our mutations prove. "Unknown" marks those that can
+// also mean that the change has already been made: they are looked into, not believed.
+var refused = []rule{
+	{422, "reference already exists", publish.Unknown, "ref_exists", ""},
+	{422, "reference does not exist", publish.Unknown, "ref_gone", ""},
+	{422, "reference update failed", publish.Rejected, "ref_refused", "check the branch protection rules, and for a branch whose name is a folder of this one"},
+	{422, "a pull request already exists", publish.Unknown, "pull_request_exists", ""},
+	{422, "no commits between", publish.Rejected, "nothing_to_merge", "the base branch already holds this commit; look at the branch"},
+	{405, "base branch was modified", publish.Unknown, "base_modified", ""},
+	{405, "merge already in progress", publish.Unknown, "merge_in_progress", ""},
+	{405, "not mergeable", publish.Unknown, "not_mergeable", ""},
+	{405, "", publish.Rejected, "merge_refused", "look at the repository's rules, required checks and allowed merge methods; then decide retry"},
+	{409, "head branch was modified", publish.Unknown, "head_lags", ""},
+	{409, "out of date", publish.Unknown, "head_lags", ""},
+	{409, "git repository is empty", publish.Rejected, "repository_empty", "push a first commit to the base branch"},
+	{409, "", publish.Unknown, "conflicting_write", ""},
+	{401, "", publish.Halted, "bad_credentials", "renew the GitHub token"},
+	{403, "", publish.Rejected, "forbidden", "give the token write access to contents and pull requests"},
+	{404, "", publish.Rejected, "not_found", "check the repository's name and that the token can see it"},
+	{400, "", publish.Rejected, "bad_request", ""},
+	{410, "", publish.Rejected, "gone", ""},
+	{422, "", publish.Rejected, "invalid", ""},
+	{451, "", publish.Rejected, "unavailable_for_legal_reasons", ""},
+	{301, "", publish.Halted, "repository_moved", "put the repository's new name into the configuration"},
+	{302, "", publish.Halted, "repository_moved", "put the repository's new name into the configuration"},
+	{307, "", publish.Halted, "repository_moved", "put the repository's new name into the configuration"},
+	{308, "", publish.Halted, "repository_moved", "put the repository's new name into the configuration"},
+}
+
+// sent reads what the answer to a mutation proves. Whatever is on no list proves nothing.
+func sent(what string, err error) error {
+	if t, ok := errors.AsType[*publish.Trouble](err); ok {
+		return t
+	}
+	if after, ok := limited(err); ok {
+		return &publish.Trouble{Kind: publish.NotSent, Condition: "rate_limited", Detail: what + ": GitHub's rate limit", Status: status(err), After: after}
+	}
+	answer, ok := errors.AsType[*gh.ErrorResponse](err)
+	if !ok || answer.Response == nil {
+		return &publish.Trouble{Kind: publish.Unknown, Condition: "no_answer", Detail: what + ": no trustworthy answer", Err: err}
+	}
+	code, text := answer.Response.StatusCode, message(answer)
+	for _, r := range refused {
+		if r.status == code && strings.Contains(strings.ToLower(text), r.part) {
+			return &publish.Trouble{Kind: r.kind, Condition: r.name, Detail: what + ": " + text, Next: r.next, Status: code}
+		}
+	}
+	return &publish.Trouble{Kind: publish.Unknown, Condition: "server_error", Detail: strings.TrimSpace(what + ": " + text), Status: code}
+}
+
+// limited says whether err is a rate limit, and how long it asks to wait.
+func limited(err error) (time.Duration, bool) {
+	if e, ok := errors.AsType[*gh.RateLimitError](err); ok {
+		return max(time.Until(e.Rate.Reset.Time), time.Second), true
+	}
+	if e, ok := errors.AsType[*gh.AbuseRateLimitError](err); ok {
+		if e.RetryAfter != nil {
+			return max(*e.RetryAfter, time.Second), true
+		}
+		return limitPause, true
+	}
+	e, ok := errors.AsType[*gh.ErrorResponse](err)
+	if !ok || e.Response == nil {
+		return 0, false
+	}
+	after, err := strconv.Atoi(e.Response.Header.Get("Retry-After"))
+	pause := limitPause
+	if err == nil && after > 0 {
+		pause = time.Duration(after) * time.Second
+	}
+	switch e.Response.StatusCode {
+	case http.StatusTooManyRequests:
+		return pause, true
+	case http.StatusForbidden:
+		return pause, after > 0
+	}
+	return 0, false
+}
+
+// read explains a read that failed. A rate limit or a definite refusal is said by name; the rest is
+// passed on. What a failed read proves about an effect is nothing.
+func read(what string, err error) error {
+	if after, ok := limited(err); ok {
+		return &publish.Trouble{Kind: publish.NotSent, Condition: "rate_limited", Detail: "read " + what + ": GitHub's rate limit", Status: status(err), After: after}
+	}
+	if t, ok := errors.AsType[*publish.Trouble](sent("read "+what, err)); ok && (t.Kind == publish.Rejected || t.Kind == publish.Halted) {
+		t.Kind = publish.Halted
+		return t
+	}
+	return fmt.Errorf("read %s: %w", what, err)
+}
+
+func missing(resp *gh.Response, err error) bool {
+	return err != nil && resp != nil && resp.StatusCode == http.StatusNotFound
+}
+
+func status(err error) int {
+	if e, ok := errors.AsType[*gh.ErrorResponse](err); ok && e.Response != nil {
+		return e.Response.StatusCode
+	}
+	return 0
+}
+
+// message joins what GitHub said, its errors included.
+func message(e *gh.ErrorResponse) string {
+	parts := []string{e.Message}
+	for _, d := range e.Errors {
+		if d.Message != "" {
+			parts = append(parts, d.Message)
+		}
+	}
+	return strings.Join(parts, ": ")
+}

@@ -1,0 +1,114 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"colophon/publish"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Plan reads the base branch and fixes the change: parent, objects and the commit's SHA. It refuses, as
+// a Halted trouble with a named condition, a path that is taken and a branch that someone else's pull
+// request uses. It only reads.
+func (r *Repository) Plan(ctx context.Context, in publish.Intent, p publish.Plan, article []byte) (publish.Plan, error) {
+	tip, ok, err := r.tip(ctx, in.BaseBranch)
+	if err != nil {
+		return p, err
+	}
+	if !ok {
+		return p, halt("base_branch_missing", fmt.Sprintf("branch %s of %s does not exist", in.BaseBranch, in.Repository), "name the branch that is published")
+	}
+	files, err := r.list(ctx, tip)
+	if err != nil {
+		return p, err
+	}
+	if err := files.free(in); err != nil {
+		return p, err
+	}
+	pulls, err := r.pulls(ctx, in, in.Branch())
+	if err != nil {
+		return p, err
+	}
+	if len(pulls.foreign) > 0 {
+		return p, halt("pull_request_of_someone_else", pulls.describe(), "close it or rename its branch, then decide retry")
+	}
+	return fix(in, p, tip, files, article)
+}
+
+// fix computes the names of everything that will be sent.
+func fix(in publish.Intent, p publish.Plan, tip publish.SHA, files listing, article []byte) (publish.Plan, error) {
+	var err error
+	p.Branch, p.Parent, p.Blob = in.Branch(), tip, BlobSHA(article)
+	if p.Base, err = files.root(); err != nil {
+		return p, err
+	}
+	if p.Tree, err = files.with(in.Path, p.Blob); err != nil {
+		return p, err
+	}
+	p.Commit = commitSHA(p.Tree, p.Parent, p.Author, in.CommitMessage(p))
+	return p, nil
+}
+
+// list reads the whole tree of a commit.
+func (r *Repository) list(ctx context.Context, commit publish.SHA) (listing, error) {
+	tree, _, err := r.client.Git.GetTree(ctx, r.owner, r.name, string(commit), true)
+	if err != nil {
+		return nil, read("tree of "+commit.Short(), err)
+	}
+	if tree.GetTruncated() {
+		return nil, halt("tree_truncated", "GitHub does not list this repository's tree in one answer", "publish from a smaller repository")
+	}
+	l := listing{}
+	for _, e := range tree.Entries {
+		mode := strings.TrimPrefix(e.GetMode(), "0")
+		dir := parent(e.GetPath())
+		l[dir] = append(l[dir], entry{Mode: mode, Name: strings.TrimPrefix(e.GetPath()[len(dir):], "/"), SHA: publish.SHA(e.GetSHA())})
+	}
+	return l, nil
+}
+
+// free refuses a path that exists already, also in another case or Unicode form, and one whose folder
+// is a file or is spelt in another way. A correction, revision 2 and on, needs the file to exist.
+func (l listing) free(in publish.Intent) error {
+	if in.Revision > 1 {
+		return nil
+	}
+	for dir, entries := range l {
+		for _, e := range entries {
+			have := strings.TrimPrefix(dir+"/"+e.Name, "/")
+			if clash := clashes(have, e.Mode == dirMode, in.Path); clash != "" {
+				return halt("path_taken", fmt.Sprintf("%s %s in %s on %s", have, clash, in.Repository, in.BaseBranch),
+					"choose another slug under a new key, or publish a correction as the next revision")
+			}
+		}
+	}
+	return nil
+}
+
+// clashes says why a path that exists stands in the way of want; "" if it does not.
+func clashes(have string, dir bool, want string) string {
+	h, w := fold(have), fold(want)
+	switch {
+	case have == want:
+		return "already exists"
+	case h == w:
+		return "differs only by case or Unicode form"
+	case !strings.HasPrefix(w, h+"/"):
+		return ""
+	case !dir:
+		return "is a file where a folder is needed"
+	case !strings.HasPrefix(want, have+"/"):
+		return "is the same folder in another spelling"
+	}
+	return ""
+}
+
+func fold(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }
+
+func halt(c publish.Condition, detail, next string) error {
+	return &publish.Trouble{Kind: publish.Halted, Condition: c, Detail: detail, Next: next}
+}

@@ -1,0 +1,86 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"colophon/publish"
+
+	gh "github.com/google/go-github/v66/github"
+)
+
+// Repository is one GitHub repository, as one token sees it.
+type Repository struct {
+	client *gh.Client
+	host   string
+	owner  string
+	name   string
+	method string
+}
+
+// New connects to repository ("owner/name") through client, which authorizes requests and guards
+// mutations. Api is the base URL of the REST API; method is how pull requests are merged, "merge" or
+// "squash". Nothing is sent.
+func New(client *http.Client, api, repository, method string) (*Repository, error) {
+	owner, name, ok := strings.Cut(repository, "/")
+	if !ok {
+		return nil, fmt.Errorf("repository %q: want owner/name", repository)
+	}
+	base, err := url.Parse(strings.TrimSuffix(api, "/") + "/")
+	if err != nil || base.Host == "" {
+		return nil, fmt.Errorf("repository.api %q: want the base URL of a GitHub REST API", api)
+	}
+	c := gh.NewClient(client)
+	c.BaseURL = base
+	return &Repository{client: c, host: base.Host, owner: owner, name: name, method: method}, nil
+}
+
+// Effects are the changes of one step, in their order; the article is the draft's exact bytes. A step
+// that changes nothing in the repository has none.
+func (r *Repository) Effects(step publish.Step, in publish.Intent, p publish.Plan, article []byte) []publish.Effect {
+	c := change{Repository: r, in: in, plan: p}
+	switch step {
+	case publish.Branch:
+		return []publish.Effect{treeEffect{c, article}, commitEffect{c}, refEffect{c}}
+	case publish.PullRequest:
+		return []publish.Effect{pullEffect{c}}
+	case publish.Merge:
+		return []publish.Effect{mergeEffect{c}, removalEffect{c}}
+	default:
+		return nil
+	}
+}
+
+// change is what all effects of one intent share.
+type change struct {
+	*Repository
+	in   publish.Intent
+	plan publish.Plan
+}
+
+func (c change) operation(what string) publish.Operation {
+	return publish.Operation{
+		What: what, Intent: c.in.Key, ContentID: c.in.ContentID(), Revision: c.in.Revision,
+		Destination: fmt.Sprintf("github:%s/%s/%s#%s", c.host, c.owner, c.name, what),
+		Text:        string(c.plan.Draft),
+	}
+}
+
+// tip reads where a branch stands; ok is false when there is no such branch.
+func (r *Repository) tip(ctx context.Context, branch string) (sha publish.SHA, ok bool, err error) {
+	ref, resp, err := r.client.Git.GetRef(ctx, r.owner, r.name, "heads/"+branch)
+	if missing(resp, err) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, read("ref "+branch, err)
+	}
+	sha = publish.SHA(ref.GetObject().GetSHA())
+	if !sha.Valid() {
+		return "", false, fmt.Errorf("read ref %s: the answer has no SHA", branch)
+	}
+	return sha, true, nil
+}

@@ -1,0 +1,131 @@
+package publish
+
+import "time"
+
+// RecordQuery is the name of the query that answers a run's Record.
+const RecordQuery = "record"
+
+// Record is the run record: where each step stands, what proves it, and whose move it is. It tells
+// recovery where to look; the repository, the site and the channels remain the sources of truth.
+type Record struct {
+	Intent      Intent      `json:"intent"`
+	Fingerprint Fingerprint `json:"fingerprint"`
+	State       State       `json:"state"`
+	Outcome     Outcome     `json:"outcome,omitempty"` // empty while the run goes on
+	Plan        Plan        `json:"plan"`
+	Runs        []string    `json:"runs,omitempty"` // Temporal run ids that worked on it
+	Steps       []StepLine  `json:"steps"`
+	Deliveries  []Delivery  `json:"deliveries,omitempty"`
+	Waiting     *Waiting    `json:"waiting,omitempty"`
+	Closed      time.Time   `json:"closed,omitzero"`
+}
+
+// StepLine is what happened in one step, with every turn it took.
+type StepLine struct {
+	Step     Step      `json:"step"`
+	Outcome  Outcome   `json:"outcome"`
+	Receipts []Named   `json:"receipts,omitempty"`
+	Turns    []Turn    `json:"turns,omitempty"` // whatever was not a plain pass
+	Ended    time.Time `json:"ended,omitzero"`
+}
+
+// Turn is one transition inside a step that was not a plain pass: an unconfirmed attempt, a look, an
+// approval, a decision.
+type Turn struct {
+	At        time.Time  `json:"at"`
+	Outcome   Outcome    `json:"outcome"`
+	Condition Condition  `json:"condition,omitempty"`
+	Detail    string     `json:"detail"`
+	Attempt   int        `json:"attempt,omitempty"`
+	By        string     `json:"by,omitempty"`
+	Evidence  []Evidence `json:"evidence,omitempty"`
+}
+
+// Delivery is one (article, channel) pair.
+type Delivery struct {
+	Channel string  `json:"channel"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	Skipped bool    `json:"skipped,omitempty"`
+	Receipt Receipt `json:"receipt,omitzero"`
+	Detail  string  `json:"detail,omitempty"`
+}
+
+// Waiting says what a run waits for, whose move it is, and how to make it.
+type Waiting struct {
+	Step      Step      `json:"step"`
+	Channel   string    `json:"channel,omitempty"` // for deliveries
+	For       string    `json:"for"`
+	Owner     string    `json:"owner"` // Colophon or Person
+	Next      string    `json:"next,omitempty"`
+	Condition Condition `json:"condition,omitempty"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until,omitzero"`
+}
+
+// Who a wait is for.
+const (
+	Colophon = "Colophon"
+	Person   = "a person"
+)
+
+// DeliveryID is the workflow ID of the delivery to one channel.
+func DeliveryID(key Key, channel string) string { return string(key) + "/" + channel }
+
+// Note writes down how a step stands now. Plans only grow; receipts are kept from the moment they are
+// confirmed, whatever the step's outcome.
+func (r *Record) Note(step Step, res Result, at time.Time, by string) {
+	line := r.line(step)
+	line.Outcome = res.Outcome
+	for _, n := range res.Receipts {
+		line.keep(n)
+	}
+	if res.Plan != nil {
+		r.Plan = *res.Plan
+	}
+	if res.Outcome == Passed {
+		line.Ended = at
+		r.advance(step)
+	}
+	if res.Outcome != Passed || by != "" || res.Detail != "" {
+		line.Turns = append(line.Turns, Turn{
+			At: at, Outcome: res.Outcome, Condition: res.Condition, Detail: res.Detail,
+			Attempt: res.Attempt, By: by, Evidence: res.Evidence,
+		})
+	}
+}
+
+func (r *Record) line(step Step) *StepLine {
+	for n := range r.Steps {
+		if r.Steps[n].Step == step {
+			return &r.Steps[n]
+		}
+	}
+	r.Steps = append(r.Steps, StepLine{Step: step})
+	return &r.Steps[len(r.Steps)-1]
+}
+
+func (l *StepLine) keep(n Named) {
+	for i := range l.Receipts {
+		if l.Receipts[i].What == n.What {
+			l.Receipts[i] = n
+			return
+		}
+	}
+	l.Receipts = append(l.Receipts, n)
+}
+
+// advance moves the state on; it never moves back.
+func (r *Record) advance(step Step) {
+	to := map[Step]State{
+		Admit: Scheduled, Draft: Drafted, Validate: Validated, PullRequest: PROpen,
+		Merge: Merged, VerifyLive: LiveVerified, Syndicate: Syndicated,
+	}[step]
+	if to != "" && order[to] >= order[r.State] {
+		r.State = to
+	}
+}
+
+var order = map[State]int{
+	Scheduled: 0, Researched: 1, Drafted: 2, QAPassed: 3, Validated: 4,
+	PROpen: 5, Merged: 6, LiveVerified: 7, Syndicated: 8,
+}

@@ -1,0 +1,149 @@
+package publish
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Markdown shows the record to a person: a table of steps, the deliveries, what is waited for, and
+// exactly what to send when it is a person's move.
+func (r Record) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n", mdText(r.title()))
+	fmt.Fprintf(&b, "`%s` · revision %d · **%s**\n\n", r.Intent.Key, r.Intent.Revision, r.standing())
+	if r.Waiting != nil {
+		r.Waiting.markdown(&b, r.Intent.Key)
+	}
+	b.WriteString("| Step | Outcome | Proof |\n|---|---|---|\n")
+	for _, l := range r.Steps {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Step, mark(l.Outcome), proof(l.Receipts))
+	}
+	for _, d := range r.Deliveries {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", mdText(d.Channel), d.standing(), d.proof())
+	}
+	r.turns(&b)
+	fmt.Fprintf(&b, "\nTopic: %s  \nArticle: <%s>  \nFile: `%s` in `%s` on `%s`  \nFingerprint: `%s`\n",
+		mdText(r.Intent.Topic), r.Intent.URL, r.Intent.Path, r.Intent.Repository, r.Intent.BaseBranch, r.Fingerprint)
+	return b.String()
+}
+
+func (r Record) title() string {
+	if r.Plan.Title != "" {
+		return r.Plan.Title
+	}
+	return r.Intent.Topic
+}
+
+func (r Record) standing() string {
+	if r.Outcome != "" {
+		return fmt.Sprintf("%s, %s", r.State, r.Outcome)
+	}
+	if r.State == "" {
+		return "starting"
+	}
+	return string(r.State)
+}
+
+func (w Waiting) markdown(b *strings.Builder, key Key) {
+	fmt.Fprintf(b, "> **Waiting for %s** — %s's move, since %s.", mdText(w.For), w.Owner, w.Since.UTC().Format(time.DateTime))
+	if !w.Until.IsZero() {
+		fmt.Fprintf(b, " Until %s.", w.Until.UTC().Format(time.DateTime))
+	}
+	b.WriteString("\n")
+	if w.Next != "" {
+		fmt.Fprintf(b, ">\n> %s\n", mdText(w.Next))
+	}
+	b.WriteString("\n")
+	if w.Owner == Colophon {
+		return
+	}
+	var how []string
+	for _, a := range Allowed(w.Step) {
+		how = append(how, fmt.Sprintf("`%s`", a))
+	}
+	fmt.Fprintf(b, "Send the update or signal `%s` with one of %s:\n\n```\n", DecideName, strings.Join(how, ", "))
+	fmt.Fprintf(b, "temporal workflow signal -w '%s' --name %s --input '{\"step\":\"%s\",\"action\":\"retry\",\"by\":\"YOUR NAME\"}'\n```\n\n", w.ID(key), DecideName, w.Step)
+}
+
+// ID is the workflow that waits: the run itself, or the delivery of one channel.
+func (w Waiting) ID(key Key) string {
+	if w.Channel != "" {
+		return DeliveryID(key, w.Channel)
+	}
+	return string(key)
+}
+
+func (r Record) turns(b *strings.Builder) {
+	var rows []string
+	for _, l := range r.Steps {
+		for _, t := range l.Turns {
+			by := ""
+			if t.By != "" {
+				by = " (" + mdText(t.By) + ")"
+			}
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s%s |", t.At.UTC().Format(time.TimeOnly), l.Step, mark(t.Outcome), mdText(t.Detail), by))
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(b, "\n### What did not go straight\n\n| At (UTC) | Step | Outcome | What happened |\n|---|---|---|---|\n%s\n", strings.Join(rows, "\n"))
+	}
+}
+
+func (d Delivery) standing() string {
+	if d.Skipped {
+		return "skipped"
+	}
+	return mark(d.Outcome)
+}
+
+func (d Delivery) proof() string {
+	if d.Receipt.Empty() {
+		return mdText(d.Detail)
+	}
+	return proof([]Named{{What: "receipt", Receipt: d.Receipt}})
+}
+
+func mark(o Outcome) string {
+	switch o {
+	case Passed:
+		return "✓ passed"
+	case NotConfirmed:
+		return "? not_confirmed"
+	case "":
+		return "… running"
+	default:
+		return "✗ " + string(o)
+	}
+}
+
+func proof(rs []Named) string {
+	var parts []string
+	for _, n := range rs {
+		text := n.Receipt.ID
+		if n.Receipt.SHA != "" {
+			text = n.Receipt.SHA.Short()
+		}
+		if text == "" {
+			text = "seen"
+		}
+		if strings.HasPrefix(n.Receipt.URL, "http") {
+			text = fmt.Sprintf("[%s](%s)", mdText(text), strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "|", "%7C").Replace(n.Receipt.URL))
+		} else {
+			text = mdText(text)
+		}
+		parts = append(parts, n.What+" "+text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mdText makes text that people or remotes wrote harmless inside a line or table cell of Markdown.
+func mdText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "\\`", "[", `\[`, "]", `\]`, "*", `\*`).Replace(s)
+}

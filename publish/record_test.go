@@ -1,0 +1,47 @@
+package publish
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRecordKeepsReceiptsAndTurnsAndNeverGoesBack(t *testing.T) {
+	at := time.Date(2026, 10, 4, 9, 0, 0, 0, time.UTC)
+	r := Record{Intent: intent()}
+	r.Note(PullRequest, Result{Outcome: Passed, Receipts: []Named{{"pull request", Receipt{ID: "7"}}}}, at, "")
+	r.Note(Merge, Result{Outcome: NotConfirmed, Detail: "reset", Attempt: 1}, at, "")
+	r.Note(Merge, Result{Outcome: Passed, Receipts: []Named{{"merge", Receipt{ID: "7", SHA: "abc"}}}, Detail: "found"}, at, "")
+	r.Note(Draft, Result{Outcome: Passed}, at, "")
+	if r.State != Merged {
+		t.Errorf("state %s, want merged", r.State)
+	}
+	merge := r.line(Merge)
+	if len(merge.Turns) != 2 || merge.Turns[0].Outcome != NotConfirmed || len(merge.Receipts) != 1 || merge.Outcome != Passed {
+		t.Errorf("merge: %+v", merge)
+	}
+}
+
+func TestRecordShowsWhoseMoveItIsAndWhatToSend(t *testing.T) {
+	r := Record{Intent: intent(), State: LiveVerified}
+	r.Waiting = &Waiting{Step: Syndicate, Channel: "mastodon", For: "a decision", Owner: Person, Next: "look at the account"}
+	md := r.Markdown()
+	for _, want := range []string{"a person's move", "look at the account", "`confirm`", "media-001:2026-10-04:idempotency/mastodon", `"step":"Syndicate"`} {
+		if !strings.Contains(md, want) {
+			t.Errorf("no %q in\n%s", want, md)
+		}
+	}
+}
+
+func TestRecordMakesHostileTextHarmless(t *testing.T) {
+	in := intent()
+	in.Topic = "x | y\n# big <script>alert(1)</script> [a](javascript:1) `code`"
+	r := Record{Intent: in}
+	r.Note(Merge, Result{Outcome: Blocked, Detail: "| a | b |\n\n# heading <b>", Receipts: []Named{{"merge", Receipt{ID: "7", URL: "https://x/)|<>"}}}}, time.Time{}, "<i>")
+	md := r.Markdown()
+	for _, bad := range []string{"<script", "\n# big", "\n# heading", "<b>", "<i>", "[a](javascript"} {
+		if strings.Contains(md, bad) {
+			t.Errorf("%q survives in\n%s", bad, md)
+		}
+	}
+}

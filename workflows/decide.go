@@ -1,0 +1,82 @@
+package workflows
+
+import (
+	"colophon/publish"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// listen opens the run to people. A decision comes as an update, which is refused with the reason when
+// it does not fit, or as a signal, whose refusal is written on the record.
+func (r *run) listen() error {
+	err := workflow.SetQueryHandlerWithOptions(r.ctx, publish.RecordQuery, func() (publish.Record, error) { return r.record, nil },
+		workflow.QueryHandlerOptions{Description: "The run record: every step with its outcome, receipts and turns"})
+	if err != nil {
+		return err
+	}
+	err = workflow.SetUpdateHandlerWithOptions(r.ctx, publish.DecideName,
+		func(ctx workflow.Context, d publish.Decision) (string, error) {
+			r.decisions.Send(ctx, d)
+			return "taken: " + string(d.Action) + " " + string(d.Step), nil
+		},
+		workflow.UpdateHandlerOptions{
+			Description: "Settle the step that waits: {step, action: confirm|retry|skip|abandon, by, note, receipt}",
+			Validator:   func(d publish.Decision) error { return d.Check(r.waiting()) },
+		})
+	if err != nil {
+		return err
+	}
+	signals := workflow.GetSignalChannelWithOptions(r.ctx, publish.DecideName,
+		workflow.SignalChannelOptions{Description: "The same as the update decide, for tools that only signal"})
+	workflow.Go(r.ctx, func(ctx workflow.Context) {
+		for {
+			var d publish.Decision
+			if !signals.Receive(ctx, &d) {
+				return
+			}
+			if err := d.Check(r.waiting()); err != nil {
+				r.refused(d, err)
+				continue
+			}
+			r.decisions.Send(ctx, d)
+		}
+	})
+	return nil
+}
+
+// waiting is the step that waits for a person, if any.
+func (r *run) waiting() publish.Step {
+	if w := r.record.Waiting; w != nil && w.Owner == publish.Person {
+		return w.Step
+	}
+	return ""
+}
+
+func (r *run) refused(d publish.Decision, err error) {
+	step := r.waiting()
+	if step == "" {
+		return
+	}
+	r.note(step, publish.Result{Outcome: publish.Blocked, Condition: "decision_refused", Detail: err.Error()}, d.By)
+}
+
+// decision waits for a person, as long as it takes.
+func (r *run) decision(step publish.Step, res publish.Result) publish.Decision {
+	r.mark(publish.Blocked, step)
+	r.wait(&publish.Waiting{
+		Step: step, Channel: r.channel, For: "a decision about " + string(step) + ": " + res.Detail, Owner: publish.Person,
+		Next: res.Next, Condition: res.Condition, Since: workflow.Now(r.ctx),
+	})
+	workflow.GetLogger(r.ctx).Warn("blocked, a person has to decide", "key", r.req.Intent.Key, "channel", r.channel,
+		"step", step, "condition", res.Condition, "detail", res.Detail)
+	var d publish.Decision
+	for {
+		r.decisions.Receive(r.ctx, &d)
+		if d.Check(step) == nil { // two people may decide at once: only the first is heard
+			break
+		}
+	}
+	r.note(step, publish.Result{Outcome: res.Outcome, Condition: "decided", Detail: string(d.Action) + ": " + d.Note, Attempt: res.Attempt}, d.By)
+	r.wait(nil)
+	return d
+}

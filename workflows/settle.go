@@ -1,0 +1,116 @@
+package workflows
+
+import (
+	"time"
+
+	"colophon/publish"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// settle brings one step to a settled outcome: passed, skipped or abandoned.
+//
+// A fresh and a resumed run come here alike, for the step always looks first. An outcome that cannot be
+// told is looked into, twice, before another attempt is approved; a rule approves only what the policy's
+// budget and the effect's class allow; everything else waits for a person.
+func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
+	task := r.task(step)
+	begun := workflow.Now(r.ctx)
+	for waits := 1; ; waits++ {
+		res := r.attempt(step, task)
+		if res.Outcome == publish.NotConfirmed {
+			r.note(step, res, "")
+			res = r.reconcile(task, res)
+		}
+		r.note(step, res, "")
+		if res.Outcome == publish.Passed {
+			return res, ""
+		}
+		task = r.task(step)
+		if approval, may := r.req.Policy.MayRepeat(res); may {
+			r.pause(step, max(res.Wait, publish.Backoff(res.Attempt)), "the next attempt", res)
+			task.Approval = &approval
+			continue
+		}
+		if res.Wait > 0 && workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience {
+			r.pause(step, max(res.Wait, slower(waits)), "another look", res)
+			continue
+		}
+		d := r.decision(step, res)
+		switch d.Action {
+		case publish.Retry:
+			task.Approval = &publish.Approval{Operation: res.Operation, Attempt: res.Attempt, By: d.By, Reason: d.Note, Evidence: res.Evidence}
+			begun, waits = workflow.Now(r.ctx), 0
+		case publish.Confirm:
+			task.Confirm = &d
+			if res = r.look(task); res.Outcome == publish.Passed {
+				r.note(step, res, d.By)
+				return res, ""
+			}
+			task = r.task(step)
+		default:
+			return res, d.Action
+		}
+	}
+}
+
+// attempt runs the step's activity once and reads what it proves.
+func (r *run) attempt(step publish.Step, task publish.Task) publish.Result {
+	r.now(step, "")
+	var res publish.Result
+	ctx := workflow.WithActivityOptions(r.ctx, options(step, r.summary(step)))
+	if err := workflow.ExecuteActivity(ctx, string(step), task).Get(r.ctx, &res); err != nil {
+		return conclude(step, err)
+	}
+	return res
+}
+
+// reconcile waits until the remote can be expected to show what it did, and looks: until something is
+// seen, or until two spaced looks have seen nothing.
+func (r *run) reconcile(task publish.Task, was publish.Result) publish.Result {
+	begun, step := workflow.Now(r.ctx), task.Step
+	r.pause(step, max(was.Wait, r.req.Policy.QuietPeriod), "the remote to show what happened", was)
+	for absences, waits := 0, 1; ; waits++ {
+		res := r.look(task)
+		switch {
+		case res.Outcome == publish.NotConfirmed && res.Presence == publish.Absent:
+			if absences++; absences == 2 {
+				return res
+			}
+			r.note(step, res, "")
+			r.pause(step, r.req.Policy.LookGap, "a second look", res)
+		case res.Wait > 0 && res.Outcome != publish.FailedStep && workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience:
+			r.pause(step, max(res.Wait, slower(waits)), "another look", res)
+		default:
+			return res
+		}
+	}
+}
+
+// look runs one Reconcile activity.
+func (r *run) look(task publish.Task) publish.Result {
+	r.now(task.Step, "looking")
+	var res publish.Result
+	ctx := workflow.WithActivityOptions(r.ctx, options(publish.Reconcile, "Look how "+string(task.Step)+" ended"))
+	if err := workflow.ExecuteActivity(ctx, string(publish.Reconcile), task).Get(r.ctx, &res); err != nil {
+		return conclude(publish.Reconcile, err)
+	}
+	return res
+}
+
+// slower spaces repeated looks: from a second to ten minutes.
+func slower(waits int) time.Duration {
+	return min(time.Duration(1<<min(max(waits, 1)-1, 10))*time.Second, 10*time.Minute)
+}
+
+// pause is a durable timer, shown on the record.
+func (r *run) pause(step publish.Step, d time.Duration, what string, res publish.Result) {
+	at := workflow.Now(r.ctx)
+	r.wait(&publish.Waiting{
+		Step: step, Channel: r.channel, For: what, Owner: publish.Colophon, Next: res.Detail,
+		Condition: res.Condition, Since: at, Until: at.Add(d),
+	})
+	timer := workflow.NewTimerWithOptions(r.ctx, d, workflow.TimerOptions{Summary: string(step) + ": wait for " + what})
+	_ = timer.Get(r.ctx, nil)
+	r.wait(nil)
+}
