@@ -1,0 +1,295 @@
+// Package ledgertest is the contract that every storage of the ledger must keep.
+package ledgertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"colophon/internal/ledger"
+	"colophon/internal/permit"
+	"colophon/publish"
+)
+
+// Intent is a good intent to test with.
+func Intent() publish.Intent {
+	return publish.Intent{
+		Key: "media-001:2026-10-04:idempotency", Topic: "Idempotency", Slug: "idempotency", Date: "2026-10-04",
+		Repository: "acme/blog", BaseBranch: "main", Revision: 1, Path: "posts/idempotency.md", URL: "https://example.org/posts/idempotency/",
+	}
+}
+
+// Operation is an operation of that intent.
+func Operation() publish.Operation {
+	return publish.Operation{What: "post", Intent: Intent().Key, Destination: "example/1", ContentID: string(Intent().Key), Revision: 1, Account: "1", Channel: "example"}
+}
+
+// Run checks a storage; open answers a new, empty ledger.
+func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger) {
+	ctx := context.Background()
+	for name, f := range map[string]func(*testing.T, *ledger.Ledger){
+		"KeyIsBoundToItsInputs":         bound,
+		"SlugAndPathHaveOneHolder":      holders,
+		"FirstArtifactStands":           artifacts,
+		"FirstTerminalRecordStands":     records,
+		"RowIsDurableBeforeTheRequest":  twoPhases,
+		"EveryEndIsToldApart":           ends,
+		"AnotherAttemptNeedsAnApproval": approvals,
+		"ManyClaimantsOneWinner":        race,
+		"ALookCanConfirm":               looks,
+		"NothingSecretIsKept":           secrets,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := open(t)
+			f(t, l)
+			if err := l.Export(ctx, &bytes.Buffer{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+var bg = context.Background()
+
+func bound(t *testing.T, l *ledger.Ledger) {
+	in := Intent()
+	a, err := l.Admit(bg, in)
+	if err != nil || !a.New {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if a, err = l.Admit(bg, in); err != nil || a.New || a.Publication.Fingerprint != in.Fingerprint() {
+		t.Fatalf("again: %+v, %v", a, err)
+	}
+	other := in
+	other.Topic, other.Slug = "Something else", "else"
+	_, err = l.Admit(bg, other)
+	var conflict *publish.ConflictError
+	if !errors.As(err, &conflict) || len(conflict.Differences) != 2 {
+		t.Fatalf("changed inputs: %v", err)
+	}
+	if p, ok, err := l.Publication(bg, in.Key); err != nil || !ok || p.Intent.Topic != in.Topic {
+		t.Errorf("the first inputs did not stand: %+v, %v", p, err)
+	}
+	if _, ok, err := l.Publication(bg, "no:2026-10-04:such"); ok || err != nil {
+		t.Errorf("an unknown key: %v, %v", ok, err)
+	}
+}
+
+func holders(t *testing.T, l *ledger.Ledger) {
+	if _, err := l.Admit(bg, Intent()); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []func(*publish.Intent){
+		func(i *publish.Intent) { i.Path = "other.md" },
+		func(i *publish.Intent) { i.Slug, i.Path = "other", "Posts/Idempotency.md" },
+	} {
+		in := Intent()
+		in.Key = "media-001:2026-10-04:second"
+		change(&in)
+		var taken *publish.TakenError
+		if _, err := l.Admit(bg, in); !errors.As(err, &taken) || taken.By != Intent().Key {
+			t.Errorf("%s, %s: %v", in.Slug, in.Path, err)
+		}
+	}
+}
+
+func artifacts(t *testing.T, l *ledger.Ledger) {
+	d, first, err := l.Keep(bg, "k", 1, "draft", []byte("one"))
+	if err != nil || string(first) != "one" {
+		t.Fatalf("%s, %v", first, err)
+	}
+	again, kept, err := l.Keep(bg, "k", 1, "draft", []byte("two"))
+	if err != nil || again != d || string(kept) != "one" {
+		t.Errorf("the second draft replaced the first: %s, %v", kept, err)
+	}
+	if got, err := l.Artifact(bg, d); err != nil || string(got) != "one" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, _, ok, err := l.Kept(bg, "k", 2, "draft"); ok || err != nil {
+		t.Errorf("another revision's draft: %v, %v", ok, err)
+	}
+	p, err := l.Pin(bg, "k", 1, publish.Plan{Title: "one", PullRequest: 3})
+	if err != nil || p.Title != "one" {
+		t.Fatal(err)
+	}
+	if p, err = l.Pin(bg, "k", 1, publish.Plan{Title: "two"}); err != nil || p.Title != "one" || p.PullRequest != 3 {
+		t.Errorf("the second plan replaced the first: %+v, %v", p, err)
+	}
+}
+
+func records(t *testing.T, l *ledger.Ledger) {
+	r := publish.Record{Intent: Intent(), Outcome: publish.Passed}
+	if _, err := l.Admit(bg, r.Intent); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Settle(bg, r); err != nil {
+		t.Fatal(err)
+	}
+	r.Outcome = publish.FailedStep
+	if got, err := l.Settle(bg, r); err != nil || got.Outcome != publish.Passed {
+		t.Errorf("a second terminal record replaced the first: %+v, %v", got, err)
+	}
+	if p, _, err := l.Publication(bg, r.Intent.Key); err != nil || p.Record == nil || p.Record.Outcome != publish.Passed {
+		t.Errorf("%+v, %v", p.Record, err)
+	}
+}
+
+func twoPhases(t *testing.T, l *ledger.Ledger) {
+	op := Operation()
+	_, err := l.Attempt(bg, op, nil, func(ctx context.Context, was publish.Prior) (publish.Receipt, error) {
+		p, err := l.Prior(bg, op.Key())
+		if err != nil || p.State != publish.InFlight || p.Attempts != 1 {
+			t.Errorf("while the request is under way the ledger says %+v, %v", p, err)
+		}
+		if permit.Spend(ctx) != nil || permit.Spend(ctx) == nil {
+			t.Error("the permit is not for exactly one request")
+		}
+		return publish.Receipt{ID: "7", URL: "https://x/7", Status: 200}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := l.Prior(bg, op.Key()); err != nil || p.State != publish.Done || p.Receipt.ID != "7" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	var claimed *ledger.ClaimedError
+	for _, a := range []*publish.Approval{nil, {Operation: op.Key(), Attempt: 1, By: "Ada"}} {
+		if _, err := l.Attempt(bg, op, a, never(t)); !errors.As(err, &claimed) {
+			t.Errorf("done, and attempted again: %v", err)
+		}
+	}
+}
+
+func never(t *testing.T) func(context.Context, publish.Prior) (publish.Receipt, error) {
+	return func(context.Context, publish.Prior) (publish.Receipt, error) {
+		t.Error("a request was sent")
+		return publish.Receipt{}, nil
+	}
+}
+
+func ends(t *testing.T, l *ledger.Ledger) {
+	for name, c := range map[string]struct {
+		receipt publish.Receipt
+		err     error
+		want    publish.AttemptState
+	}{
+		"success":            {publish.Receipt{ID: "1"}, nil, publish.Done},
+		"success of nothing": {publish.Receipt{Status: 200}, nil, publish.Unconfirmed},
+		"rejected":           {publish.Receipt{}, &publish.Trouble{Kind: publish.Rejected}, publish.Failed},
+		"not sent":           {publish.Receipt{}, &publish.Trouble{Kind: publish.NotSent}, publish.NotPerformed},
+		"reset":              {publish.Receipt{}, errors.New("connection reset"), publish.Unconfirmed},
+		"gone caller":        {publish.Receipt{}, context.Canceled, publish.Unconfirmed},
+	} {
+		op := Operation()
+		op.Destination = name
+		ctx, cancel := context.WithCancel(bg)
+		got, err := l.Attempt(ctx, op, nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+			cancel() // the end is written down even when nobody waits for it
+			return c.receipt, c.err
+		})
+		p, _ := l.Prior(bg, op.Key())
+		if err != nil || got.State != c.want || p.State != c.want {
+			t.Errorf("%s: answered %s, kept %s, want %s (%v)", name, got.State, p.State, c.want, err)
+		}
+	}
+	op := Operation()
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = l.Attempt(bg, op, nil, func(context.Context, publish.Prior) (publish.Receipt, error) { panic("boom") })
+	}()
+	if p, _ := l.Prior(bg, op.Key()); p.State != publish.Unconfirmed {
+		t.Errorf("after a panic: %s", p.State)
+	}
+}
+
+func approvals(t *testing.T, l *ledger.Ledger) {
+	op := Operation()
+	lost := func(context.Context, publish.Prior) (publish.Receipt, error) {
+		return publish.Receipt{}, errors.New("reset")
+	}
+	if _, err := l.Attempt(bg, op, nil, lost); err != nil {
+		t.Fatal(err)
+	}
+	var claimed *ledger.ClaimedError
+	for name, a := range map[string]*publish.Approval{
+		"none": nil, "stale": {Operation: op.Key(), Attempt: 0}, "early": {Operation: op.Key(), Attempt: 2}, "of another": {Operation: "x", Attempt: 1},
+	} {
+		if _, err := l.Attempt(bg, op, a, never(t)); !errors.As(err, &claimed) || claimed.Attempt != 1 {
+			t.Errorf("approval %s: %v", name, err)
+		}
+	}
+	good := &publish.Approval{Operation: op.Key(), Attempt: 1, By: "rule"}
+	if got, err := l.Attempt(bg, op, good, lost); err != nil || got.Number != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, err := l.Attempt(bg, op, good, never(t)); !errors.As(err, &claimed) {
+		t.Errorf("an approval was used twice: %v", err)
+	}
+}
+
+func race(t *testing.T, l *ledger.Ledger) {
+	op := Operation()
+	var sent, refused atomic.Int32
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			_, err := l.Attempt(bg, op, nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+				sent.Add(1)
+				return publish.Receipt{ID: "1"}, nil
+			})
+			var claimed *ledger.ClaimedError
+			switch {
+			case errors.As(err, &claimed):
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if sent.Load() != 1 || refused.Load() != 15 {
+		t.Errorf("%d sent, %d refused", sent.Load(), refused.Load())
+	}
+}
+
+func looks(t *testing.T, l *ledger.Ledger) {
+	op := Operation()
+	if err := l.Confirm(bg, op, publish.Receipt{ID: "9"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if p, _ := l.Prior(bg, op.Key()); p.State != publish.Done || p.Attempts != 0 || p.Receipt.ID != "9" {
+		t.Errorf("adopted: %+v", p)
+	}
+	if err := l.Observe(bg, op.Key(), publish.Present, []publish.Evidence{{Look: "GET x", Saw: "it"}}); err != nil {
+		t.Error(err)
+	}
+	rows, err := l.Operations(bg, op.Intent)
+	if err != nil || len(rows) != 1 || rows[0].Operation != op {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+func secrets(t *testing.T, l *ledger.Ledger) {
+	op := Operation()
+	const token = "ghp_abcdefghijklmnop0123456789"
+	_, err := l.Attempt(bg, op, nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+		return publish.Receipt{}, &publish.Trouble{Kind: publish.Rejected, Detail: "sent Authorization: Bearer " + token + " and token=" + token + strings.Repeat("x", 5000)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := l.Export(bg, &b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), token) {
+		t.Error("the token is in the export")
+	}
+	if b.Len() > 3000 {
+		t.Errorf("an error's summary is %d bytes long", b.Len())
+	}
+}

@@ -1,0 +1,159 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"colophon/publish"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+const planKind = "plan"
+
+// Admit binds an intent's key to its inputs, or answers what the key is bound to already. It fails with
+// a *publish.ConflictError when the inputs differ, and with a *publish.TakenError when another intent
+// holds the slug or the path; then nothing has changed.
+func (l *Ledger) Admit(ctx context.Context, in publish.Intent) (a publish.Admission, err error) {
+	err = l.within(ctx, func(tx *sql.Tx) error {
+		known, ok, err := publication(ctx, tx, in.Key, in.Revision)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if d := publish.Differences(known.Intent, in); len(d) > 0 {
+				return &publish.ConflictError{Key: in.Key, Differences: d}
+			}
+			a = publish.Admission{Publication: known}
+			return nil
+		}
+		if err := free(ctx, tx, in); err != nil {
+			return err
+		}
+		now := l.now()
+		a = publish.Admission{New: true, Publication: publish.Publication{Intent: in, Fingerprint: in.Fingerprint(), FirstSeen: now}}
+		_, err = tx.ExecContext(ctx, `INSERT INTO publications (key, fingerprint, intent, repository, slug, path, first_seen) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			in.Key, in.Fingerprint(), text(in), in.Repository, fold(in.Slug), fold(in.Path), stamp(now))
+		if err != nil {
+			return fmt.Errorf("ledger: admit %s: %w", in.Key, err)
+		}
+		return l.event(ctx, tx, admitted, string(in.Key), in)
+	})
+	return a, err
+}
+
+// free says which intent holds the slug or the path, if one does.
+func free(ctx context.Context, tx *sql.Tx, in publish.Intent) error {
+	for _, c := range []struct{ field, column, value string }{{"slug", "slug", in.Slug}, {"path", "path", in.Path}} {
+		var by publish.Key
+		err := tx.QueryRowContext(ctx, `SELECT key FROM publications WHERE repository = ? AND `+c.column+` = ?`, in.Repository, fold(c.value)).Scan(&by)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return fmt.Errorf("ledger: %w", err)
+		default:
+			return &publish.TakenError{Key: in.Key, Field: c.field, Value: c.value, By: by}
+		}
+	}
+	return nil
+}
+
+func fold(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }
+
+// Publication answers what the ledger knows of a key's first publication; ok is false for an unknown key.
+func (l *Ledger) Publication(ctx context.Context, key publish.Key) (publish.Publication, bool, error) {
+	return publication(ctx, l.db, key, 1)
+}
+
+// Publications lists every key that was ever admitted, oldest first.
+func (l *Ledger) Publications(ctx context.Context) ([]publish.Publication, error) {
+	rows, err := l.db.QueryContext(ctx, `SELECT key FROM publications ORDER BY first_seen, key`)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer rows.Close()
+	var keys []publish.Key
+	for rows.Next() {
+		var k publish.Key
+		if err := rows.Scan(&k); err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		keys = append(keys, k)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	out := make([]publish.Publication, len(keys))
+	for n, k := range keys {
+		if out[n], _, err = publication(ctx, l.db, k, 1); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func publication(ctx context.Context, q querier, key publish.Key, revision int) (p publish.Publication, ok bool, err error) {
+	var intent, seen string
+	err = q.QueryRowContext(ctx, `SELECT intent, fingerprint, first_seen FROM publications WHERE key = ?`, key).Scan(&intent, &p.Fingerprint, &seen)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(intent), &p.Intent)
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("ledger: %s: %w", key, err)
+	}
+	p.FirstSeen = unstamp(seen)
+	if err := optional(ctx, q, &p.Plan, `SELECT a.content FROM kept k JOIN artifacts a USING (digest) WHERE k.key = ? AND k.revision = ? AND k.kind = ?`, key, revision, planKind); err != nil {
+		return p, false, err
+	}
+	err = optional(ctx, q, &p.Record, `SELECT record FROM records WHERE key = ? AND revision = ?`, key, revision)
+	return p, err == nil, err
+}
+
+// optional reads one JSON column into *v, and leaves it nil where there is no row.
+func optional[T any](ctx context.Context, q querier, v **T, query string, args ...any) error {
+	var raw []byte
+	err := q.QueryRowContext(ctx, query, args...).Scan(&raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		*v = new(T)
+		err = json.Unmarshal(raw, *v)
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// Settle writes the terminal record of an intent's revision. The first one stands, and is answered.
+func (l *Ledger) Settle(ctx context.Context, r publish.Record) (publish.Record, error) {
+	err := l.within(ctx, func(tx *sql.Tx) error {
+		var first *publish.Record
+		in := r.Intent
+		if err := optional(ctx, tx, &first, `SELECT record FROM records WHERE key = ? AND revision = ?`, in.Key, in.Revision); err != nil {
+			return err
+		}
+		if first != nil {
+			r = *first
+			return nil
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO records (key, revision, record, closed) VALUES (?, ?, ?, ?)`, in.Key, in.Revision, text(r), stamp(l.now())); err != nil {
+			return fmt.Errorf("ledger: settle %s: %w", in.Key, err)
+		}
+		return l.event(ctx, tx, closed, string(in.Key), map[string]any{"revision": in.Revision, "outcome": r.Outcome, "state": r.State})
+	})
+	return r, err
+}

@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colophon/internal/permit"
+	"colophon/publish"
+)
+
+func request(t *testing.T, ctx context.Context, method, url, body string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func TestChangesNeedAPermitAndUseItUp(t *testing.T) {
+	var arrived atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
+	defer server.Close()
+	c := New(Options{})
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "PROPFIND"} {
+		arrived.Store(0)
+		if _, err := c.Do(request(t, context.Background(), method, server.URL, "x")); !errors.Is(err, permit.ErrNone) {
+			t.Errorf("%s without a permit: %v", method, err)
+		}
+		ctx := permit.Grant(context.Background())
+		resp, err := c.Do(request(t, ctx, method, server.URL, "x"))
+		if err != nil {
+			t.Fatalf("%s with a permit: %v", method, err)
+		}
+		resp.Body.Close()
+		if _, err := c.Do(request(t, ctx, method, server.URL, "x")); !errors.Is(err, permit.ErrSpent) {
+			t.Errorf("a second %s: %v", method, err)
+		}
+		if arrived.Load() != 1 {
+			t.Errorf("%s: %d requests arrived", method, arrived.Load())
+		}
+	}
+}
+
+func TestARequestThatNeverLeftIsToldFromOneThatMayHaveArrived(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := "http://" + closed.Addr().String()
+	closed.Close()
+	plainServer := httptest.NewServer(http.NotFoundHandler())
+	defer plainServer.Close()
+	var arrived atomic.Int32
+	reset := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived.Add(1)
+		conn, _, _ := w.(http.Hijacker).Hijack()
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	}))
+	defer reset.Close()
+	hang := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a client that leaves only then
+		<-r.Context().Done()
+	}))
+	defer hang.Close()
+
+	c := New(Options{Timeout: time.Second})
+	for name, u := range map[string]string{
+		"refused": refused, "dns": "http://colophon.invalid", "tls": strings.Replace(plainServer.URL, "http:", "https:", 1),
+	} {
+		_, err := c.Do(request(t, permit.Grant(context.Background()), "POST", u, "x"))
+		if got := publish.AsTrouble(err); got.Kind != publish.NotSent {
+			t.Errorf("%s: %v (%v), want not_sent", name, got.Kind, err)
+		}
+	}
+	for name, u := range map[string]string{"reset": reset.URL, "hang": hang.URL} {
+		req := request(t, permit.Grant(context.Background()), "POST", u+"/?token=hunter2", "x")
+		req.Header.Set("Idempotency-Key", "k") // with which net/http would resend
+		_, err := c.Do(req)
+		if got := publish.AsTrouble(err); err == nil || got.Kind != publish.Unknown {
+			t.Errorf("%s: %v (%v), want unknown", name, got.Kind, err)
+		}
+	}
+	if arrived.Load() != 1 {
+		t.Errorf("the reset request arrived %d times", arrived.Load())
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var reached atomic.Int32
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer target.Close()
+	for _, code := range []int{301, 302, 307, 308} {
+		from := httptest.NewServer(http.RedirectHandler(target.URL, code))
+		for _, method := range []string{"GET", "POST"} {
+			resp, err := New(Options{}).Do(request(t, permit.Grant(context.Background()), method, from.URL, "x"))
+			if err != nil || resp.StatusCode != code {
+				t.Errorf("%s %d: %v, %v", method, code, resp, err)
+			}
+		}
+		from.Close()
+	}
+	if reached.Load() != 0 {
+		t.Errorf("%d redirects were followed", reached.Load())
+	}
+}
+
+func TestAnswersAreReadWhole(t *testing.T) {
+	answer := func(kind, body string) *http.Response {
+		return &http.Response{Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}
+	}
+	var v struct{ ID string }
+	if err := ReadJSON(answer("application/json; charset=utf-8", `{"id":"7"}`), &v); err != nil || v.ID != "7" {
+		t.Errorf("%v, %v", v, err)
+	}
+	for name, r := range map[string]*http.Response{
+		"cut": answer("application/json", `{"id":"7`), "empty": answer("application/json", ""),
+		"html": answer("text/html", `{"id":"7"}`), "trailing": answer("application/json", `{"id":"7"}{`),
+	} {
+		if ReadJSON(r, &v) == nil {
+			t.Errorf("%s: believed", name)
+		}
+	}
+	big := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("x", 2000))
+	}))
+	defer big.Close()
+	resp, err := New(Options{MaxBody: 1000}).Get(big.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a large answer: %v", err)
+	}
+}
+
+func TestRetryAfterIsReadInEveryVendorsForm(t *testing.T) {
+	now := time.Date(2026, 10, 4, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, value string
+		want        time.Duration
+	}{
+		{"Retry-After", "30", 30 * time.Second},
+		{"Retry-After", "Sun, 04 Oct 2026 09:01:00 GMT", time.Minute},
+		{"X-RateLimit-Reset", "2026-10-04T09:05:00.000Z", 5 * time.Minute},
+		{"x-rate-limit-reset", "x", 0},
+		{"RateLimit-Reset", "1791104520", 120 * time.Second},
+		{"Retry-After", "-5", 0},
+		{"Retry-After", "soon", 0},
+	} {
+		h := http.Header{}
+		h.Set(c.name, c.value)
+		if got := RetryAfter(h, now); got != c.want {
+			t.Errorf("%s: %s = %v, want %v", c.name, c.value, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"colophon/publish"
+
+	"go.temporal.io/sdk/client"
+)
+
+// follow prints a run's steps as they happen, until the run has closed, or waits for a person, and
+// answers its last record. Every look is a query, so the pauses grow while nothing happens.
+func follow(ctx context.Context, c client.Client, id string, w io.Writer, label string) (publish.Record, error) {
+	f := follower{out: w, label: label, told: map[string]bool{}}
+	done := make(chan result, 1)
+	go func() {
+		var rec publish.Record
+		err := c.GetWorkflow(ctx, id, "").Get(ctx, &rec)
+		done <- result{rec, err}
+	}()
+	pause := shortest
+	for {
+		select {
+		case r := <-done:
+			if r.err == nil {
+				f.tell(r.record)
+			}
+			return r.record, r.err
+		case <-time.After(pause):
+		}
+		rec, err := ask(ctx, c, id)
+		if err != nil {
+			continue // not begun yet, or just closed: the result decides
+		}
+		pause = min(pause*3/2, longest)
+		if f.tell(rec) {
+			pause = shortest
+		}
+		if rec.Waiting != nil && rec.Waiting.Owner == publish.Person {
+			return rec, nil
+		}
+	}
+}
+
+const (
+	shortest = 250 * time.Millisecond
+	longest  = 5 * time.Second
+)
+
+type result struct {
+	record publish.Record
+	err    error
+}
+
+// ask queries a run's record.
+func ask(ctx context.Context, c client.Client, id string) (publish.Record, error) {
+	var rec publish.Record
+	v, err := c.QueryWorkflow(ctx, id, "", publish.RecordQuery)
+	if err != nil {
+		return rec, err
+	}
+	return rec, v.Get(&rec)
+}
+
+// follower remembers what it has printed of one run.
+type follower struct {
+	out   io.Writer
+	label string
+	told  map[string]bool
+}
+
+// tell prints what is new in the record, and says whether anything was.
+func (f *follower) tell(r publish.Record) bool {
+	news := false
+	say := func(id, format string, args ...any) {
+		if f.told[id] {
+			return
+		}
+		f.told[id], news = true, true
+		fmt.Fprintf(f.out, "%-22s %s\n", f.label, fmt.Sprintf(format, args...))
+	}
+	for _, l := range r.Steps {
+		for n, t := range l.Turns {
+			if t.Outcome != publish.Passed || t.Detail != "" {
+				say(fmt.Sprintf("%s turn %d", l.Step, n), "%s %-12s %s%s", sign(t.Outcome), l.Step, t.Detail, by(t.By))
+			}
+		}
+		if !l.Ended.IsZero() {
+			say(string(l.Step), "✓ %-12s %s", l.Step, receipts(l.Receipts))
+		}
+	}
+	for _, d := range r.Deliveries {
+		if d.Outcome != "" {
+			say("delivery "+d.Channel, "%s %-12s %s %s", sign(d.Outcome), d.Channel, d.Receipt.URL, d.Detail)
+		}
+	}
+	if w := r.Waiting; w != nil && w.Owner == publish.Person {
+		say("waiting "+w.For, "! a person's move: %s. %s", w.For, w.Next)
+	}
+	return news
+}
+
+func sign(o publish.Outcome) string {
+	switch o {
+	case publish.Passed:
+		return "✓"
+	case publish.NotConfirmed:
+		return "?"
+	default:
+		return "✗"
+	}
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " (" + who + ")"
+}
+
+func receipts(rs []publish.Named) string {
+	var parts []string
+	for _, n := range rs {
+		switch r := n.Receipt; {
+		case r.SHA != "" && r.ID != "" && r.ID != n.What:
+			parts = append(parts, fmt.Sprintf("%s %s at %s", n.What, r.ID, r.SHA.Short()))
+		case r.SHA != "":
+			parts = append(parts, n.What+" "+r.SHA.Short())
+		case r.URL != "":
+			parts = append(parts, n.What+" "+r.URL)
+		default:
+			parts = append(parts, n.What+" "+r.ID)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
