@@ -1,0 +1,123 @@
+package github
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func gitSays(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs the git program")
+	}
+	out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestTheRepositoryIsGits(t *testing.T) {
+	c := newChecked(t, 0)
+	number := c.article("colophon/a", "posts/a.md", "hello\n")
+	if status, got := c.call("PUT", "/pulls/"+number+"/merge", map[string]any{"commit_title": "Merge a", "commit_message": "Key: 1"}); status != http.StatusOK {
+		t.Fatalf("%d %v", status, got)
+	}
+	dir := c.server.options.Dir
+	if got := gitSays(t, dir, "show", "main:posts/a.md"); got != "hello" {
+		t.Errorf("git shows %q", got)
+	}
+	if got := gitSays(t, dir, "log", "--format=%s|%an", "main"); got != "Merge a|colophon-bot\nPublish posts/a.md|Ada\nBegin the blog|Example" {
+		t.Errorf("git log: %q", got)
+	}
+	gitSays(t, dir, "fsck", "--strict")
+	if plain, merges := c.server.History(); len(plain) != 1 || len(merges) != 1 {
+		t.Errorf("history: %v, %v", plain, merges)
+	}
+}
+
+func TestASecondPullRequestForABranchIsRefused(t *testing.T) {
+	c := newChecked(t, 0)
+	number := c.article("colophon/a", "posts/a.md", "a\n")
+	again := map[string]any{"title": "again", "head": "colophon/a", "base": "main"}
+	status, got := c.call("POST", "/pulls", again)
+	if status != 422 || !strings.Contains(errorMessage(got), "A pull request already exists for acme:colophon/a.") {
+		t.Errorf("%d %v", status, got)
+	}
+	c.call("PUT", "/pulls/"+number+"/merge", map[string]any{"merge_method": "squash"})
+	if status, got := c.call("POST", "/pulls", again); status != 201 {
+		t.Errorf("after a squash merge GitHub opens a second one, here %d %v", status, got)
+	}
+	if c := c.server.Counts(); c.PullRequests != 2 || c.Merges != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func errorMessage(body map[string]any) string {
+	errs, _ := body["errors"].([]any)
+	if len(errs) == 0 {
+		return ""
+	}
+	m, _ := errs[0].(map[string]any)["message"].(string)
+	return m
+}
+
+func TestAMergeIsPinnedToItsHeadAndHappensOnce(t *testing.T) {
+	c := newChecked(t, 0)
+	number := c.article("colophon/a", "posts/a.md", "a\n")
+	if status, _ := c.call("PUT", "/pulls/"+number+"/merge", map[string]any{"sha": strings.Repeat("1", 40)}); status != 409 {
+		t.Errorf("another head: %d", status)
+	}
+	if status, _ := c.call("PUT", "/pulls/"+number+"/merge", nil); status != 200 {
+		t.Errorf("merge: %d", status)
+	}
+	if status, _ := c.call("PUT", "/pulls/"+number+"/merge", nil); status != 405 {
+		t.Errorf("merged again: %d", status)
+	}
+}
+
+func TestConflictsAreComputed(t *testing.T) {
+	c := newChecked(t, 0)
+	one, two, other := c.article("one", "posts/x.md", "one\n"), c.article("two", "posts/x.md", "two\n"), c.article("three", "posts/y.md", "y\n")
+	c.call("PUT", "/pulls/"+one+"/merge", nil)
+	if _, p := c.call("GET", "/pulls/"+two, nil); p["mergeable"] != false || p["mergeable_state"] != "dirty" {
+		t.Errorf("%v %v", p["mergeable"], p["mergeable_state"])
+	}
+	if status, _ := c.call("PUT", "/pulls/"+two+"/merge", nil); status != 405 {
+		t.Errorf("a conflict was merged: %d", status)
+	}
+	if status, _ := c.call("PUT", "/pulls/"+other+"/merge", nil); status != 200 {
+		t.Errorf("another file: %d", status)
+	}
+}
+
+func TestMergeabilityIsNotKnownAtOnce(t *testing.T) {
+	c := newChecked(t, 2)
+	number := c.article("one", "posts/x.md", "one\n")
+	var got []any
+	for range 3 {
+		_, p := c.call("GET", "/pulls/"+number, nil)
+		got = append(got, p["mergeable"])
+	}
+	if got[0] != nil || got[1] != nil || got[2] != true {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestStrangersAreTurnedAway(t *testing.T) {
+	c := newChecked(t, 0)
+	for path, token := range map[string]string{"/repos/acme/blog": "wrong", "/repos/acme/other": "secret", "/nowhere": "secret"} {
+		req, _ := http.NewRequest("GET", c.url+path, nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if want := map[string]int{"wrong": 401, "secret": 404}[token]; resp.StatusCode != want {
+			t.Errorf("%s with %s: %d, want %d", path, token, resp.StatusCode, want)
+		}
+	}
+}
