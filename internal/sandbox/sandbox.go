@@ -1,0 +1,139 @@
+// Package sandbox is a small world to publish into: a GitHub over a real Git repository, the web site made
+// of it, a Mastodon server and an IndexNow endpoint, each on its own loopback port, each with faults to
+// order, and an audit that counts what really happened.
+//
+// It imports nothing of Colophon's, so that it cannot share its bugs.
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"time"
+
+	"colophon/internal/sandbox/channels/indexnow"
+	"colophon/internal/sandbox/channels/mastodon"
+	"colophon/internal/sandbox/fault"
+	"colophon/internal/sandbox/github"
+	"colophon/internal/sandbox/site"
+)
+
+// The world's names and made-up credentials.
+const (
+	Owner         = "example"
+	Repo          = "blog"
+	GitHubToken   = "sandbox-github-token"
+	MastodonToken = "sandbox-mastodon-token"
+	Account       = "press"
+	IndexNowKey   = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+)
+
+// Options adjust the world.
+type Options struct {
+	Dir               string            // of the bare repository
+	Title             string            // of the site
+	Seed              map[string]string // files of the first commit
+	SiteDelay         time.Duration     // from a merge to the article being live
+	MergeabilityDelay int               // reads until a pull request's mergeability is known
+	Mastodon          mastodon.Options
+}
+
+// World is a running world.
+type World struct {
+	GitHub   *github.Server
+	Site     *site.Site
+	Mastodon *mastodon.Server
+	IndexNow *indexnow.Server
+
+	// What goes wrong, by server.
+	GitHubFaults, SiteFaults, MastodonFaults, IndexNowFaults *fault.Layer
+	// Where they listen.
+	GitHubPort, SitePort, MastodonPort, IndexNowPort, AuditPort *fault.Port
+}
+
+// Start starts a world.
+func Start(o Options) (*World, error) {
+	if o.Title == "" {
+		o.Title = "The Example"
+	}
+	if o.Seed == nil {
+		o.Seed = map[string]string{"README.md": "# " + o.Title + "\n"}
+	}
+	o.Mastodon.Account, o.Mastodon.Token = Account, MastodonToken
+	w := &World{
+		Site:     site.New(site.Options{Title: o.Title, Delay: o.SiteDelay, KeyFiles: map[string]string{IndexNowKey + ".txt": IndexNowKey}}),
+		Mastodon: mastodon.New(o.Mastodon), IndexNow: indexnow.New(),
+	}
+	var err error
+	w.GitHub, err = github.New(github.Options{
+		Dir: o.Dir, Owner: Owner, Repo: Repo, Token: GitHubToken, Seed: o.Seed, MergeabilityDelay: o.MergeabilityDelay,
+		OnBaseMoved: func(string) { w.deploy() },
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.deploy()
+	for _, s := range []struct {
+		handler http.Handler
+		layer   **fault.Layer
+		port    **fault.Port
+	}{
+		{w.GitHub, &w.GitHubFaults, &w.GitHubPort},
+		{w.Site, &w.SiteFaults, &w.SitePort},
+		{w.Mastodon, &w.MastodonFaults, &w.MastodonPort},
+		{w.IndexNow, &w.IndexNowFaults, &w.IndexNowPort},
+	} {
+		*s.layer = fault.New(s.handler)
+		if *s.port, err = fault.Listen(*s.layer); err != nil {
+			w.Close()
+			return nil, fmt.Errorf("sandbox: %w", err)
+		}
+	}
+	if w.AuditPort, err = fault.Listen(w.audit()); err != nil {
+		w.Close()
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	return w, nil
+}
+
+func (w *World) deploy() {
+	if _, files, err := w.GitHub.Tree("main"); err == nil {
+		w.Site.Deploy(files)
+	}
+}
+
+// Close ends every server of the world.
+func (w *World) Close() {
+	for _, p := range []*fault.Port{w.GitHubPort, w.SitePort, w.MastodonPort, w.IndexNowPort, w.AuditPort} {
+		if p != nil {
+			p.Close()
+		}
+	}
+}
+
+// audit serves the counts, as JSON and as a page, and takes orders for faults.
+func (w *World) audit() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /audit", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(w.Audit())
+	})
+	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_ = auditPage.Execute(rw, map[string]any{"Audit": w.Audit(), "World": w, "Account": Account})
+	})
+	for name, layer := range map[string]*fault.Layer{"github": w.GitHubFaults, "site": w.SiteFaults, "mastodon": w.MastodonFaults, "indexnow": w.IndexNowFaults} {
+		mux.Handle("/faults/"+name, layer.Admin())
+	}
+	return mux
+}
+
+var auditPage = template.Must(template.New("audit").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Sandbox</title>
+<style>body{font:16px/1.6 system-ui;color-scheme:light dark;max-width:44rem;margin:2rem auto;padding:0 1rem}td{padding:.2rem 1.2rem .2rem 0}b{font-variant-numeric:tabular-nums}</style>
+<h1>What really happened</h1>{{with .Audit}}<table>
+<tr><td>Articles in the repository</td><td><b>{{.Articles}}</b></td></tr><tr><td>live on page, index, sitemap and feed</td><td><b>{{.Published}}</b></td></tr>
+<tr><td>Pull requests opened</td><td><b>{{.PullRequests}}</b></td></tr><tr><td>merged</td><td><b>{{.Merges}}</b></td></tr>
+<tr><td>Announcements</td><td><b>{{.Deliveries}}</b></td></tr><tr><td>Duplicates of anything</td><td><b>{{.Duplicates}}</b></td></tr></table>
+<h2>Pull requests</h2><ul>{{range .Pulls}}<li><a href="{{$.World.GitHubPort.URL}}/example/blog/pull/{{.Number}}">#{{.Number}} {{.Head}}</a>, {{if .Merged}}merged{{else}}{{.State}}{{end}}</li>{{end}}</ul>{{end}}
+<p><a href="{{.World.SitePort.URL}}/">the site</a> · <a href="{{.World.MastodonPort.URL}}/@{{.Account}}">the Mastodon account</a> · <a href="/audit">as JSON</a></p></html>`))
