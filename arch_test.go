@@ -57,7 +57,9 @@ func sources(t *testing.T, tests bool) []source {
 
 func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-func isStd(path string) bool { return !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") && !within(path, "colophon") }
+func isStd(path string) bool {
+	return !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") && !within(path, "colophon")
+}
 
 // TestLayers checks who may import whom.
 func TestLayers(t *testing.T) {

@@ -1,4 +1,4 @@
-package wire
+package channel
 
 import (
 	"encoding/json"

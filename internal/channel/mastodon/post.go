@@ -1,0 +1,185 @@
+package mastodon
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"colophon/internal/channel"
+	"colophon/publish"
+
+	"github.com/PuerkitoBio/goquery"
+)
+
+type account struct{ ID, Acct, URL string }
+
+type status struct {
+	ID        string
+	URL       string
+	Content   string
+	CreatedAt time.Time `json:"created_at"`
+	Account   account
+}
+
+// post is the announcement of one article, with every byte fixed.
+type post struct {
+	*Channel
+	me             identity
+	url            string
+	text, language string
+	op             publish.Operation
+}
+
+func (p post) Operation() publish.Operation { return p.op }
+
+func (p post) Traits() publish.Traits {
+	return publish.Traits{Class: publish.Reconciled, Settle: p.Policy().Settle}
+}
+
+// Apply sends the post, and does nothing after it.
+func (p post) Apply(ctx context.Context, prior publish.Prior) (publish.Receipt, error) {
+	body, err := json.Marshal(map[string]string{"status": p.text, "visibility": p.options.Visibility, "language": p.language})
+	if err != nil {
+		return publish.Receipt{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.Server+"/api/v1/statuses", bytes.NewReader(body))
+	if err != nil {
+		return publish.Receipt{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", p.key(prior))
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return publish.Receipt{}, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return publish.Receipt{}, refused("post", resp)
+	}
+	var st status
+	if err := channel.ReadJSON(resp, &st); err != nil {
+		return publish.Receipt{}, &publish.Trouble{Kind: publish.Unknown, Condition: "unreadable_answer", Detail: "post", Status: resp.StatusCode, Err: err}
+	}
+	if st.ID == "" || !strings.HasPrefix(st.URL, "http") || st.Account.ID != p.me.id {
+		return publish.Receipt{}, &publish.Trouble{Kind: publish.Unknown, Condition: "empty_answer", Detail: "post: the answer lacks the post's id, URL or account", Status: resp.StatusCode}
+	}
+	return publish.Receipt{ID: st.ID, URL: st.URL, Status: resp.StatusCode}, nil
+}
+
+// key is the Idempotency-Key: one for the operation and account, another after each definite rejection,
+// since some servers remember the rejection too.
+func (p post) key(prior publish.Prior) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s:%s:%d", p.op.Key(), p.me.id, prior.Rejections))
+	return fmt.Sprintf("%x", sum)
+}
+
+// Find reads the account's own posts, newest first, until they are older than the first attempt by more
+// than clocks may differ. A post is ours when it links to the article and either says our words or was
+// made since.
+func (p post) Find(ctx context.Context, prior publish.Prior) (publish.Finding, error) {
+	since := time.Now().Add(-24 * time.Hour)
+	if !prior.First.IsZero() {
+		since = prior.First
+	}
+	since = since.Add(-p.Policy().Margin)
+	var mine []status
+	path, read := fmt.Sprintf("/api/v1/accounts/%s/statuses?limit=40&exclude_reblogs=true", p.me.id), 0
+	for page := 1; ; page++ {
+		var got []status
+		var next string
+		if err := p.get(ctx, path, &got, &next); err != nil {
+			return publish.Finding{}, err
+		}
+		for _, st := range got {
+			read++
+			if st.Account.ID == p.me.id && p.ours(st, since) {
+				mine = append(mine, st)
+			}
+		}
+		if next == "" || len(got) == 0 || got[len(got)-1].CreatedAt.Before(since) {
+			return p.judge(mine, read), nil
+		}
+		if page == p.options.PageLimit {
+			f := p.judge(mine, read)
+			if f.Presence == publish.Absent {
+				f.Presence, f.Condition = publish.Incomplete, "history_incomplete"
+				f.Detail = fmt.Sprintf("read %d posts without reaching %s", read, since.UTC().Format(time.RFC3339))
+			}
+			return f, nil
+		}
+		path = next
+	}
+}
+
+func (p post) ours(st status, since time.Time) bool {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(st.Content))
+	if err != nil {
+		return false
+	}
+	linked := false
+	doc.Find("a[href]").Each(func(_ int, a *goquery.Selection) { linked = linked || a.AttrOr("href", "") == p.url })
+	doc.Find("br, p").AppendHtml(" ")
+	same := strings.Join(strings.Fields(doc.Text()), "") == strings.Join(strings.Fields(p.text), "")
+	return linked && (same || !st.CreatedAt.Before(since))
+}
+
+func (p post) judge(mine []status, read int) publish.Finding {
+	f := publish.Finding{Presence: publish.Absent}
+	saw := fmt.Sprintf("none of %d posts links to the article", read)
+	switch len(mine) {
+	case 0:
+	case 1:
+		f.Presence, f.Receipt = publish.Present, publish.Receipt{ID: mine[0].ID, URL: mine[0].URL}
+		saw = "post " + mine[0].ID + " links to the article"
+	default:
+		f.Presence, f.Condition = publish.Several, "several_posts"
+		f.Detail = fmt.Sprintf("%d posts link to the article: %s and %s", len(mine), mine[0].URL, mine[1].URL)
+		saw = f.Detail
+	}
+	f.Evidence = []publish.Evidence{{At: time.Now().UTC(), Look: "own posts on " + p.host(), Saw: saw}}
+	return f
+}
+
+// get reads one answer; next becomes where the following page is, if there is one.
+func (c *Channel) get(ctx context.Context, path string, v any, next *string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.options.Server+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refused("read "+strings.SplitN(path, "?", 2)[0], resp)
+	}
+	if next != nil {
+		*next = nextPage(resp.Header.Get("Link"), c.options.Server)
+	}
+	return channel.ReadJSON(resp, v)
+}
+
+// nextPage finds the next page in a Link header, if it is on the same server.
+func nextPage(header, server string) string {
+	for _, l := range strings.Split(header, ",") {
+		target, params, _ := strings.Cut(strings.TrimSpace(l), ";")
+		if strings.Contains(params, `rel="next"`) {
+			if path, ok := strings.CutPrefix(strings.Trim(target, "<>"), server); ok && strings.HasPrefix(path, "/") {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// refused reads an error answer and closes it.
+func refused(what string, resp *http.Response) error {
+	defer resp.Body.Close()
+	var said struct{ Error string }
+	parsed := channel.ReadJSON(resp, &said) == nil && said.Error != ""
+	return channel.Refused(what, resp.StatusCode, said.Error, parsed, channel.RetryAfter(resp.Header, time.Now()))
+}
