@@ -1,0 +1,138 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"colophon/internal/calendar"
+	"colophon/internal/strictyaml"
+)
+
+func example(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile("../../examples/colophon.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestTheExampleIsGood(t *testing.T) {
+	c, err := Load("../../examples/colophon.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cal, err := calendar.Read(c.Calendar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range cal.Entries {
+		in, err := c.Intent(e)
+		if err != nil || in.Path != "posts/"+e.Slug+".md" || string(in.URL) != "https://example.org/posts/"+e.Slug+"/" || len(in.Channels) != 2 {
+			t.Errorf("%+v, %v", in, err)
+		}
+		if _, err := os.Stat(in.Draft); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFaultsAreToldWithTheirLine(t *testing.T) {
+	lines := strings.Split(example(t), "\n")
+	line := func(part string) int {
+		for n, l := range lines {
+			if strings.Contains(l, part) {
+				return n + 1
+			}
+		}
+		t.Fatalf("no %q in the example", part)
+		return 0
+	}
+	for name, c := range map[string]struct{ old, put, want string }{
+		"unknown key":        {"  title: The Example", "  titel: The Example", "unknown field"},
+		"unknown part":       {"calendar: calendar.yaml", "calender: calendar.yaml", "unknown field"},
+		"not a number":       {"  budget: 3 ", "  budget: many", "type int"},
+		"out of range":       {"  budget: 3 ", "  budget: 99 ", "budget from 1 to 10"},
+		"http":               {"  index: https://example.org/", "  index: http://example.org/", "want https"},
+		"template":           {"  path: posts/{slug}.md", "  path: posts/fixed.md", "no {slug}"},
+		"path out":           {"  path: posts/{slug}.md", "  path: ../{slug}.md", "relative path inside"},
+		"merge method":       {"  merge_method: merge", "  merge_method: rebase", "merge or squash"},
+		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "mastodon or indexnow"},
+		"secret in the file": {"  token: {env: GITHUB_TOKEN}", "  token: ghp_abcdefghijklmnop", "mapping is expected"},
+		"secret twice":       {"  token: {env: GITHUB_TOKEN}", "  token: {env: A, file: b}", "want where the secret is"},
+		"duplicate key":      {"  base: main", "  name: other/blog", "name"},
+	} {
+		source := strings.Replace(example(t), c.old, c.put, 1)
+		_, err := Parse("colophon.yaml", []byte(source))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+			continue
+		}
+		at := line(c.old)
+		near := false
+		for _, one := range flatten(err) {
+			near = near || one.File == "colophon.yaml" && one.Line >= at-6 && one.Line <= at
+		}
+		if !near {
+			t.Errorf("%s: %v, want line %d", name, err, at)
+		}
+		if strings.Contains(err.Error(), "ghp_") {
+			t.Errorf("%s: the error tells the secret: %v", name, err)
+		}
+	}
+}
+
+func flatten(err error) []*strictyaml.Error {
+	if e, ok := err.(*strictyaml.Error); ok {
+		return []*strictyaml.Error{e}
+	}
+	var out []*strictyaml.Error
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range j.Unwrap() {
+			out = append(out, flatten(e)...)
+		}
+	}
+	return out
+}
+
+func TestTwoChannelsOnOneAccountAreRefused(t *testing.T) {
+	source := strings.Replace(example(t), "\npolicy:", "  again:\n    kind: mastodon\n    server: https://mastodon.example\n    account: press\n    token: {env: X}\n\npolicy:", 1)
+	if _, err := Parse("c.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), "same account") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSecretsShowNothing(t *testing.T) {
+	t.Setenv("COLOPHON_TEST_SECRET", "hunter2\n")
+	v, err := Secret{Env: "COLOPHON_TEST_SECRET"}.Read("x")
+	if err != nil || v.Reveal() != "hunter2" {
+		t.Fatal(err)
+	}
+	raw, _ := json.Marshal(map[string]any{"v": v})
+	for _, s := range []string{fmt.Sprint(v), fmt.Sprintf("%+v %#v %s", v, v, v), string(raw), fmt.Sprint(v.LogValue())} {
+		if strings.Contains(s, "hunter2") {
+			t.Errorf("shown: %s", s)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "s")
+	if _, err := (Secret{File: file}).Read("repository.token"); err == nil || !strings.Contains(err.Error(), "repository.token") {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := (Secret{Env: "COLOPHON_NO_SUCH"}).Read("repository.token"); err == nil || !strings.Contains(err.Error(), "COLOPHON_NO_SUCH is not set") {
+		t.Errorf("a missing variable: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	raw, err := os.ReadFile("../../examples/colophon.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Add([]byte("site: {title: [}"))
+	f.Fuzz(func(_ *testing.T, source []byte) { _, _ = Parse("c.yaml", source) })
+}
