@@ -1,0 +1,7 @@
+//go:build !linux
+
+package temporal
+
+import "syscall"
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

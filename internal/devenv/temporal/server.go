@@ -1,0 +1,185 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	namespacepb "go.temporal.io/api/namespace/v1"
+)
+
+// Options say how to run the server.
+type Options struct {
+	Binary           string
+	DBFile           string   // a SQLite file; in memory if empty
+	Port, UIPort     int      // free ones if 0
+	Headless         bool     // without the Web UI
+	SearchAttributes []string // of type Keyword
+	Retention        time.Duration
+}
+
+// Namespace is the one namespace of the development server.
+const Namespace = "default"
+
+// Server is a running development server on the loopback interface.
+type Server struct {
+	options Options
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	output *bytes.Buffer
+	exited chan struct{}
+}
+
+// Start starts a server and waits until it serves.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if o.Retention == 0 {
+		o.Retention = 90 * 24 * time.Hour
+	}
+	for _, p := range []*int{&o.Port, &o.UIPort} {
+		if err := reserve(p); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{options: o}
+	if err := s.Restart(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.retain(ctx)
+}
+
+// reserve finds a free port, or sees that the wanted one is free.
+func reserve(p *int) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(*p)))
+	if err != nil {
+		return fmt.Errorf("temporal: port %d is taken: %w; choose another, or 0 for a free one", *p, err)
+	}
+	*p = l.Addr().(*net.TCPAddr).Port
+	return l.Close()
+}
+
+// Address is where the server listens, host:port.
+func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.options.Port) }
+
+// UIURL is where the Web UI is.
+func (s *Server) UIURL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.options.UIPort) }
+
+// Restart starts the server again, on the same ports and file, after Kill or Stop.
+func (s *Server) Restart(ctx context.Context) error {
+	o := s.options
+	args := []string{
+		"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(o.Port), "--log-level", "error",
+		"--dynamic-config-value", "system.enableActivityEagerExecution=true",
+	}
+	if o.Headless {
+		args = append(args, "--headless")
+	} else {
+		args = append(args, "--ui-ip", "127.0.0.1", "--ui-port", strconv.Itoa(o.UIPort))
+	}
+	if o.DBFile != "" {
+		args = append(args, "--db-filename", o.DBFile)
+	}
+	for _, name := range o.SearchAttributes {
+		args = append(args, "--search-attribute", name+"=Keyword")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Not CommandContext: the server must outlive Ctrl-C until the workers have stopped.
+	s.cmd, s.output, s.exited = exec.Command(o.Binary, args...), &bytes.Buffer{}, make(chan struct{})
+	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
+	if err := start(s.cmd); err != nil {
+		return fmt.Errorf("temporal: %w", err)
+	}
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		_ = cmd.Wait()
+		close(exited)
+	}(s.cmd, s.exited)
+	return s.await(ctx)
+}
+
+// await waits until the namespace answers.
+func (s *Server) await(ctx context.Context) error {
+	deadline := time.After(time.Minute)
+	for {
+		err := s.with(ctx, func(ctx context.Context, c workflowservice.WorkflowServiceClient) error {
+			_, err := c.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: Namespace})
+			return err
+		})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			_ = s.cmd.Process.Kill()
+			return ctx.Err()
+		case <-s.exited:
+			return fmt.Errorf("temporal: the server ended as it began: %s", tail(s.output.Bytes()))
+		case <-deadline:
+			_ = s.cmd.Process.Kill()
+			return fmt.Errorf("temporal: no answer on %s within a minute: %w", s.Address(), err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) with(ctx context.Context, f func(context.Context, workflowservice.WorkflowServiceClient) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := client.NewLazyClient(client.Options{HostPort: s.Address(), Logger: silent{}})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(ctx, c.WorkflowService())
+}
+
+// retain makes closed runs stay, instead of the development server's one day.
+func (s *Server) retain(ctx context.Context) error {
+	err := s.with(ctx, func(ctx context.Context, c workflowservice.WorkflowServiceClient) error {
+		_, err := c.UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+			Namespace: Namespace, Config: &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(s.options.Retention)},
+		})
+		return err
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("temporal: set retention: %w", err), s.Stop())
+	}
+	return nil
+}
+
+// Kill ends the server at once, as a power cut does.
+func (s *Server) Kill() error { return s.end(func() { _ = s.cmd.Process.Kill() }) }
+
+// Stop ends the server in good order.
+func (s *Server) Stop() error { return s.end(func() { _ = interrupt(s.cmd.Process) }) }
+
+func (s *Server) end(signal func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	signal()
+	select {
+	case <-s.exited:
+	case <-time.After(10 * time.Second):
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	}
+	return nil
+}
+
+// silent drops the client's log: while the server starts, refusals are expected.
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}
