@@ -1,6 +1,9 @@
 package publish
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // RecordQuery is the name of the query that answers a run's Record.
 const RecordQuery = "record"
@@ -62,6 +65,9 @@ type Waiting struct {
 	Until     time.Time `json:"until,omitzero"`
 }
 
+// PullRequestName is what the operation that opens a pull request is called; its receipt's ID is the number.
+const PullRequestName = "pull request"
+
 // Who a wait is for.
 const (
 	Colophon = "Colophon"
@@ -76,11 +82,14 @@ func DeliveryID(key Key, channel string) string { return string(key) + "/" + cha
 func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 	line := r.line(step)
 	line.Outcome = res.Outcome
-	for _, n := range res.Receipts {
-		line.keep(n)
-	}
 	if res.Plan != nil {
 		r.Plan = *res.Plan
+	}
+	for _, n := range res.Receipts {
+		line.keep(n)
+		if number, err := strconv.Atoi(n.Receipt.ID); err == nil && n.What == PullRequestName {
+			r.Plan.PullRequest = number
+		}
 	}
 	if res.Outcome == Passed {
 		line.Ended = at

@@ -13,6 +13,9 @@ func TestRecordKeepsReceiptsAndTurnsAndNeverGoesBack(t *testing.T) {
 	r.Note(Merge, Result{Outcome: NotConfirmed, Detail: "reset", Attempt: 1}, at, "")
 	r.Note(Merge, Result{Outcome: Passed, Receipts: []Named{{"merge", Receipt{ID: "7", SHA: "abc"}}}, Detail: "found"}, at, "")
 	r.Note(Draft, Result{Outcome: Passed}, at, "")
+	if r.Plan.PullRequest != 7 {
+		t.Errorf("the pull request's number is not part of the plan: %+v", r.Plan)
+	}
 	if r.State != Merged {
 		t.Errorf("state %s, want merged", r.State)
 	}

@@ -12,10 +12,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"colophon/internal/service"
 	"colophon/publish"
 
 	"github.com/alecthomas/kong"
-	"go.temporal.io/api/serviceerror"
 )
 
 // The exit codes.
@@ -123,7 +123,7 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[*publish.TakenError](err); ok {
 		return exitConflict
 	}
-	if _, ok := errors.AsType[*serviceerror.Unavailable](err); ok {
+	if _, ok := errors.AsType[*service.UnreachableError](err); ok {
 		return exitUnreachable
 	}
 	return exitFailed

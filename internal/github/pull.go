@@ -13,7 +13,7 @@ import (
 // pullEffect opens the intent's one pull request.
 type pullEffect struct{ change }
 
-func (e pullEffect) Operation() publish.Operation { return e.operation("pull request") }
+func (e pullEffect) Operation() publish.Operation { return e.operation(publish.PullRequestName) }
 
 func (pullEffect) Traits() publish.Traits {
 	return publish.Traits{Class: publish.Reconciled, LookFirst: true, LookAfter: true}

@@ -1,0 +1,134 @@
+// Package service wires a configuration's parts together and runs a worker on them. Secrets are read here
+// and go nowhere but into the clients that send them.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"colophon/activities"
+	"colophon/internal/article"
+	"colophon/internal/channel/indexnow"
+	"colophon/internal/channel/mastodon"
+	"colophon/internal/config"
+	"colophon/internal/github"
+	"colophon/internal/ledger"
+	"colophon/internal/site"
+	"colophon/internal/wire"
+	"colophon/publish"
+	"colophon/workflows"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Parts are what a worker works with.
+type Parts struct {
+	Ledger *ledger.Ledger
+	Steps  *activities.Steps
+}
+
+// Assemble reads the secrets, opens the ledger and connects everything. Nothing is sent.
+func Assemble(ctx context.Context, c *config.Config) (*Parts, error) {
+	token, tokenErr := c.Repository.Token.Read("repository.token")
+	channels, channelsErr := connect(c)
+	if err := errors.Join(tokenErr, channelsErr); err != nil {
+		return nil, err
+	}
+	repository, err := github.New(wire.New(wire.Options{Authorize: bearer(token)}), c.Repository.API, c.Repository.Name, c.Repository.MergeMethod)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(ctx, c.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	return &Parts{Ledger: l, Steps: &activities.Steps{
+		Ledger: l, Repository: repository, Channels: channels, Drafts: article.Files{},
+		Site:   site.New(wire.New(wire.Options{MaxBody: 64 << 20}), site.Options{Index: c.Site.Index, Sitemap: c.Site.Sitemap, Feed: c.Site.Feed}),
+		Author: publish.Author{Name: c.Repository.Author.Name, Email: c.Repository.Author.Email},
+	}}, nil
+}
+
+func bearer(v config.Value) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+v.Reveal()) }
+}
+
+// connect makes the channels: one case a kind.
+func connect(c *config.Config) (map[string]activities.Channel, error) {
+	out := map[string]activities.Channel{}
+	var errs []error
+	for _, name := range c.ChannelNames() {
+		ch, at := c.Channels[name], "channels."+name
+		switch ch.Kind {
+		case "mastodon":
+			token, err := ch.Token.Read(at + ".token")
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			m, err := mastodon.New(wire.New(wire.Options{Authorize: bearer(token)}), mastodon.Options{
+				Name: name, Server: ch.Server, Account: ch.Account, Visibility: ch.Visibility, Language: ch.Language, Template: ch.Template,
+			})
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", at, err))
+			}
+			out[name] = m
+		case "indexnow":
+			key, err := ch.Key.Read(at + ".key")
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			out[name] = indexnow.New(wire.New(wire.Options{}), indexnow.Options{Name: name, Endpoint: ch.Endpoint, Key: key.Reveal(), KeyLocation: ch.KeyLocation})
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// Close closes the ledger.
+func (p *Parts) Close() error { return p.Ledger.Close() }
+
+// stopTimeout is longer than any step may take, so that a worker that is asked to stop finishes the request
+// it is making, and writes down how it ended.
+const stopTimeout = 6 * time.Minute
+
+// NewWorker makes a worker with every workflow and step under its own name.
+func NewWorker(c Connection, queue string, s *activities.Steps) worker.Worker {
+	w := worker.New(c.Client, queue, worker.Options{DisableRegistrationAliasing: true, WorkerStopTimeout: stopTimeout})
+	w.RegisterWorkflowWithOptions(workflows.Publish, workflow.RegisterOptions{Name: workflows.PublishName})
+	w.RegisterWorkflowWithOptions(workflows.Deliver, workflow.RegisterOptions{Name: workflows.DeliverName})
+	for step, f := range map[publish.Step]any{
+		publish.Admit: s.Admit, publish.Draft: s.Draft, publish.Validate: s.Validate, publish.Branch: s.Branch, publish.PullRequest: s.PullRequest,
+		publish.Merge: s.Merge, publish.VerifyLive: s.VerifyLive, publish.Syndicate: s.Syndicate, publish.Reconcile: s.Reconcile, publish.Close: s.Close,
+	} {
+		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: string(step)})
+	}
+	return w
+}
+
+// Run works until the context ends, then finishes what it has begun.
+func Run(ctx context.Context, c Connection, cfg *config.Config, log *slog.Logger) error {
+	if err := RegisterSearchAttributes(ctx, c); err != nil {
+		return err
+	}
+	parts, err := Assemble(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	w := NewWorker(c, cfg.TaskQueue, parts.Steps)
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	log.Info("worker ready", "task_queue", cfg.TaskQueue, "repository", cfg.Repository.Name, "channels", cfg.ChannelNames())
+	<-ctx.Done()
+	log.Info("worker stopping: it finishes the requests that are under way")
+	w.Stop()
+	return nil
+}
