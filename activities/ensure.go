@@ -26,6 +26,7 @@ func (s *Steps) ensure(ctx context.Context, task publish.Task) publish.Result {
 		}
 		res := s.ensureOne(ctx, e, approval)
 		all = join(all, op, res)
+		told(ctx, op, res)
 		if res.Outcome != publish.Passed {
 			return all
 		}
@@ -57,6 +58,18 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 		return publish.Result{Outcome: publish.NotConfirmed, Condition: "claimed", Detail: op.What + ": " + err.Error(), Attempt: prior.Attempts}
 	}
 	return s.judge(ctx, e, done)
+}
+
+// told logs how an operation stands, in fields that can be searched for.
+func told(ctx context.Context, op publish.Operation, res publish.Result) {
+	fields := []any{"operation", op.Key(), "what", op.What, "content", op.ContentID, "destination", op.Destination, "outcome", res.Outcome}
+	for _, n := range res.Receipts {
+		fields = append(fields, "receipt", n.Receipt)
+	}
+	if res.Outcome != publish.Passed {
+		fields = append(fields, "condition", res.Condition, "detail", res.Detail, "attempt", res.Attempt)
+	}
+	activity.GetLogger(ctx).Info("operation", fields...)
 }
 
 // left is how an operation stands that an earlier run or a killed process left behind.

@@ -50,5 +50,8 @@ func (s *Steps) VerifyLive(ctx context.Context, task publish.Task) (publish.Resu
 	}
 	tries := int(activity.GetInfo(ctx).Attempt)
 	return publish.Result{}, temporal.NewApplicationErrorWithOptions(fmt.Sprintf("not live yet: %s", summary), NotLiveType,
-		temporal.ApplicationErrorOptions{NextRetryDelay: min(time.Duration(tries)*time.Second, livePause)})
+		temporal.ApplicationErrorOptions{
+			NextRetryDelay: min(time.Duration(tries)*time.Second, livePause),
+			Category:       temporal.ApplicationErrorCategoryBenign, // expected: not worth an error in the log
+		})
 }

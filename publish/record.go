@@ -42,6 +42,7 @@ type Turn struct {
 	Attempt   int        `json:"attempt,omitempty"`
 	By        string     `json:"by,omitempty"`
 	Evidence  []Evidence `json:"evidence,omitempty"`
+	Again     bool       `json:"again,omitempty"` // it goes on by itself, after a wait
 }
 
 // Delivery is one (article, channel) pair.
@@ -98,7 +99,7 @@ func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 	if res.Outcome != Passed || by != "" || res.Detail != "" {
 		line.Turns = append(line.Turns, Turn{
 			At: at, Outcome: res.Outcome, Condition: res.Condition, Detail: res.Detail,
-			Attempt: res.Attempt, By: by, Evidence: res.Evidence,
+			Attempt: res.Attempt, By: by, Evidence: res.Evidence, Again: res.Outcome != Passed && (res.Wait > 0 || res.Repeat),
 		})
 	}
 }

@@ -82,7 +82,11 @@ func (r Record) turns(b *strings.Builder) {
 			if t.By != "" {
 				by = " (" + mdText(t.By) + ")"
 			}
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s%s |", t.At.UTC().Format(time.TimeOnly), l.Step, mark(t.Outcome), mdText(t.Detail), by))
+			sign := mark(t.Outcome)
+			if t.Again && t.Outcome != NotConfirmed {
+				sign = "… again"
+			}
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s%s |", t.At.UTC().Format(time.TimeOnly), l.Step, sign, mdText(t.Detail), by))
 		}
 	}
 	if len(rows) > 0 {

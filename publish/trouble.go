@@ -3,6 +3,7 @@ package publish
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -50,7 +51,15 @@ func AsTrouble(err error) *Trouble {
 	if t, ok := errors.AsType[*Trouble](err); ok {
 		return t
 	}
-	return &Trouble{Kind: Unknown, Condition: "unexplained", Detail: "no trustworthy answer", Err: err}
+	return &Trouble{Kind: Unknown, Condition: "unexplained", Detail: "no trustworthy answer", Err: WithoutURL(err)}
+}
+
+// WithoutURL drops the layer that net/http puts around an error, which repeats the whole URL.
+func WithoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // State is where the ledger puts an attempt that ended with this trouble.

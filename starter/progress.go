@@ -86,7 +86,7 @@ func (f *follower) tell(r publish.Record) bool {
 	for _, l := range r.Steps {
 		for n, t := range l.Turns {
 			if t.Outcome != publish.Passed || t.Detail != "" {
-				say(fmt.Sprintf("%s turn %d", l.Step, n), "%s %-12s %s%s", sign(t.Outcome), l.Step, t.Detail, by(t.By))
+				say(fmt.Sprintf("%s turn %d", l.Step, n), "%s %-12s %s%s", turned(t), l.Step, t.Detail, by(t.By))
 			}
 		}
 		if !l.Ended.IsZero() {
@@ -113,6 +113,14 @@ func sign(o publish.Outcome) string {
 	default:
 		return "✗"
 	}
+}
+
+// turned marks a turn: what goes on by itself is no failure.
+func turned(t publish.Turn) string {
+	if t.Again && t.Outcome != publish.NotConfirmed {
+		return "…"
+	}
+	return sign(t.Outcome)
 }
 
 func by(who string) string {

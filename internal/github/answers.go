@@ -65,7 +65,7 @@ func sent(what string, err error) error {
 	}
 	answer, ok := errors.AsType[*gh.ErrorResponse](err)
 	if !ok || answer.Response == nil {
-		return &publish.Trouble{Kind: publish.Unknown, Condition: "no_answer", Detail: what + ": no trustworthy answer", Err: err}
+		return &publish.Trouble{Kind: publish.Unknown, Condition: "no_answer", Detail: what + ": no trustworthy answer", Err: publish.WithoutURL(err)}
 	}
 	code, text := answer.Response.StatusCode, message(answer)
 	for _, r := range refused {
@@ -115,7 +115,7 @@ func read(what string, err error) error {
 		t.Kind = publish.Halted
 		return t
 	}
-	return fmt.Errorf("read %s: %w", what, err)
+	return fmt.Errorf("read %s: %w", what, publish.WithoutURL(err))
 }
 
 func missing(resp *gh.Response, err error) bool {
