@@ -43,6 +43,9 @@ func (s *Steps) Draft(ctx context.Context, task publish.Task) (publish.Result, e
 // commit's SHA is known, and every later run of the intent uses this plan.
 func (s *Steps) Validate(ctx context.Context, task publish.Task) (publish.Result, error) {
 	in := task.Intent
+	if task.Plan.Commit.Valid() { // pinned by an earlier run, whose changes would stand in the way of a new plan
+		return planned(task.Plan), nil
+	}
 	content, err := s.Ledger.Artifact(ctx, task.Plan.Draft)
 	if err != nil {
 		return publish.Result{}, err
@@ -66,8 +69,12 @@ func (s *Steps) Validate(ctx context.Context, task publish.Task) (publish.Result
 	if plan, err = s.Ledger.Pin(ctx, in.Key, in.Revision, plan); err != nil {
 		return publish.Result{}, err
 	}
+	return planned(plan), nil
+}
+
+func planned(p publish.Plan) publish.Result {
 	return publish.Result{
-		Outcome: publish.Passed, Plan: &plan,
-		Receipts: []publish.Named{{What: "planned commit", Receipt: publish.Receipt{SHA: plan.Commit}}},
-	}, nil
+		Outcome: publish.Passed, Plan: &p,
+		Receipts: []publish.Named{{What: "planned commit", Receipt: publish.Receipt{SHA: p.Commit}}},
+	}
 }

@@ -39,7 +39,7 @@ func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *pub
 	case prior.State == publish.Done && !traits.LookAfter:
 		return passed(op, prior.Receipt, nil)
 	case prior.State == publish.NotAttempted:
-		return publish.Result{Outcome: publish.FailedStep, Condition: "not_attempted", Detail: op.What + ": the step ended before anything was sent", Repeat: true}
+		return publish.Result{Outcome: publish.FailedStep, Condition: "not_attempted", Detail: op.What + ": not attempted yet", Repeat: true}
 	case prior.State == publish.NotPerformed || prior.State == publish.Failed:
 		return left(prior, traits)
 	case confirm != nil:

@@ -44,13 +44,16 @@ func Find(ctx context.Context, progress io.Writer) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("temporal: %w", err)
 	}
+	binary := filepath.Join(dir, "temporal")
+	if fits(ctx, binary) {
+		return binary, nil
+	}
 	unlock, err := lock(ctx, filepath.Join(dir, "lock"), progress)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	binary := filepath.Join(dir, "temporal")
-	if fits(ctx, binary) {
+	if fits(ctx, binary) { // the process that was waited for has built it
 		return binary, nil
 	}
 	return binary, build(ctx, binary, progress)

@@ -264,3 +264,10 @@ func (l *Layer) Admin() http.Handler {
 		}
 	})
 }
+
+// Clear takes all rules away.
+func (l *Layer) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rules = nil
+}

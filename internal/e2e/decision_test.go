@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"colophon/internal/devenv/temporal"
+	"colophon/internal/sandbox/fault"
+	"colophon/publish"
+)
+
+// blockDelivery makes Mastodon refuse the token, and waits until the delivery waits for a person.
+func blockDelivery(t *testing.T, w *world) string {
+	t.Helper()
+	w.World.MastodonFaults.Add(fault.Rule{Method: "POST", Kind: fault.StatusBefore, Status: 401})
+	w.begin()
+	id := publish.DeliveryID(key, "mastodon")
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		var rec publish.Record
+		v, err := w.Client.QueryWorkflow(context.Background(), id, "", publish.RecordQuery)
+		if err == nil && v.Get(&rec) == nil && rec.Waiting != nil && rec.Waiting.Owner == publish.Person {
+			if !strings.Contains(rec.Markdown(), "temporal workflow signal") || rec.Waiting.Condition != "bad_credentials" || rec.Waiting.Next == "" {
+				t.Errorf("the record does not say what to do:\n%s", rec.Markdown())
+			}
+			return id
+		}
+	}
+	t.Fatal("the delivery never waited for a person")
+	return ""
+}
+
+// TestABlockedDeliveryIsSettledBySignalFromTheCommandLine uses Temporal's own program.
+func TestABlockedDeliveryIsSettledBySignalFromTheCommandLine(t *testing.T) {
+	w := start(t)
+	id := blockDelivery(t, w)
+	binary, err := temporal.Find(context.Background(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := func(input string) {
+		t.Helper()
+		code, out, errOut := run(t, nil, binary, "workflow", "signal", "--address", w.Temporal.Address(), "-w", id, "--name", publish.DecideName, "--input", input)
+		if code != 0 {
+			t.Fatalf("signal: %d %s%s", code, out, errOut)
+		}
+	}
+	signal(`{"step":"Merge","action":"retry","by":"Ada"}`) // which does not wait: it is refused, on the record
+	signal(`{"step":"Syndicate","action":"retry","by":"Ada","note":"renewed the token"}`)
+	rec := w.finish()
+	w.oneOfEverything(rec)
+	if rows, err := w.ledger().Operations(context.Background(), key); err != nil || len(rows) == 0 || rows[len(rows)-1].Prior.Attempts > 2 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// TestADecisionByUpdateIsCheckedAndAnswered confirms a post that was made by hand.
+func TestADecisionByUpdateIsCheckedAndAnswered(t *testing.T) {
+	w := start(t)
+	id := blockDelivery(t, w)
+	binary, err := temporal.Find(context.Background(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(input string) (int, string) {
+		t.Helper()
+		code, out, errOut := run(t, nil, binary, "workflow", "update", "execute", "--address", w.Temporal.Address(), "-w", id, "--name", publish.DecideName, "--input", input)
+		return code, out + errOut
+	}
+	for input, want := range map[string]string{
+		`{"step":"Merge","action":"retry","by":"Ada"}`:       "Syndicate does",
+		`{"step":"Syndicate","action":"retry"}`:              "say who decides",
+		`{"step":"Syndicate","action":"explode","by":"Ada"}`: "takes one of",
+		`{"step":"Syndicate","action":"confirm","by":"Ada"}`: "needs the id",
+	} {
+		if code, out := update(input); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: %d %s; want %q", input, code, out, want)
+		}
+	}
+	if code, out := update(`{"step":"Syndicate","action":"skip","by":"Ada","note":"not this one"}`); code != 0 {
+		t.Fatalf("skip: %d %s", code, out)
+	}
+	rec := w.finish()
+	if rec.Outcome != publish.Passed || len(w.World.Mastodon.Statuses()) != 0 {
+		t.Errorf("%s, %d posts", rec.Outcome, len(w.World.Mastodon.Statuses()))
+	}
+	skipped := false
+	for _, d := range rec.Deliveries {
+		skipped = skipped || d.Channel == "mastodon" && d.Skipped
+	}
+	if !skipped {
+		t.Errorf("the record does not say skipped: %+v", rec.Deliveries)
+	}
+}

@@ -1,0 +1,216 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"colophon/internal/devenv"
+	"colophon/internal/ledger"
+	"colophon/publish"
+)
+
+// programs is where the built programs are.
+var programs string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// These tests wait more than they work: run more of them side by side than there are cores.
+	_ = flag.Set("test.parallel", "10")
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "colophon-e2e-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		programs = dir
+		build := exec.Command("go", "build", "-o", dir, "colophon/worker", "colophon/starter")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+const (
+	key    = publish.Key("media-001:2026-10-04:idempotency")
+	policy = "{quiet_period: 1s, look_gap: 1s, budget: 3, live_deadline: 2m}"
+)
+
+// world is an environment with a worker that can be killed.
+type world struct {
+	*devenv.Env
+	t      *testing.T
+	worker *exec.Cmd
+	log    *bytes.Buffer
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a Temporal server; left out with -short")
+	}
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
+	defer cancel()
+	env, err := devenv.Start(ctx, devenv.Options{
+		Dir: t.TempDir(), Headless: true, Progress: os.Stderr, Policy: policy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Env: env, t: t, log: &bytes.Buffer{}}
+	t.Cleanup(func() {
+		w.kill()
+		_ = env.Close()
+		if t.Failed() {
+			t.Logf("the worker's log:\n%s", w.log)
+		}
+	})
+	w.work()
+	return w
+}
+
+// work starts the worker's program.
+func (w *world) work() {
+	w.t.Helper()
+	w.worker = exec.Command(filepath.Join(programs, "worker"), "--config", w.ConfigFile)
+	w.worker.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+w.Temporal.Address())
+	w.worker.Stderr = w.log
+	if err := w.worker.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// kill ends the worker as a power cut does.
+func (w *world) kill() {
+	if w.worker != nil && w.worker.ProcessState == nil {
+		_ = w.worker.Process.Signal(syscall.SIGKILL)
+		_ = w.worker.Wait()
+	}
+}
+
+// starter runs the command line, and answers its exit code, output and errors.
+func (w *world) starter(args ...string) (code int, out, errOut string) {
+	return starter(w.t, []string{"TEMPORAL_ADDRESS=" + w.Temporal.Address()}, append(args, "--config", w.ConfigFile)...)
+}
+
+func starter(t *testing.T, env []string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return run(t, env, filepath.Join(programs, "starter"), args...)
+}
+
+func run(t *testing.T, env []string, program string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s %v: %v", program, args, err)
+	}
+	return cmd.ProcessState.ExitCode(), o.String(), e.String()
+}
+
+// begin starts the intent by the command line.
+func (w *world) begin() {
+	w.t.Helper()
+	if code, out, errOut := w.starter("publish", string(key), "--json"); code != 0 || !strings.Contains(out, `"started"`) {
+		w.t.Fatalf("publish: %d %s %s", code, out, errOut)
+	}
+}
+
+// finish waits for the terminal record.
+func (w *world) finish() publish.Record {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	var rec publish.Record
+	if err := w.Client.GetWorkflow(ctx, string(key), "").Get(ctx, &rec); err != nil {
+		now, _ := w.record()
+		w.t.Fatalf("the run did not end: %v\n%s", err, now.Markdown())
+	}
+	return rec
+}
+
+func (w *world) record() (publish.Record, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var rec publish.Record
+	v, err := w.Client.QueryWorkflow(ctx, string(key), "", publish.RecordQuery)
+	if err == nil {
+		err = v.Get(&rec)
+	}
+	return rec, err
+}
+
+// oneOfEverything checks, at the remote, what must hold after any interruption, and that the ledger holds
+// one terminal record and no operation that is not done.
+func (w *world) oneOfEverything(rec publish.Record) {
+	w.t.Helper()
+	a := w.World.Audit()
+	raw, _ := json.Marshal(a)
+	if a.Articles != 1 || a.Published != 1 || a.Commits != 1 || a.PullRequests != 1 || a.OpenPulls != 0 || a.Merges != 1 || a.Branches != 0 || a.Posts != 1 || a.Duplicates != 0 {
+		w.t.Errorf("not one of everything: %s", raw)
+	}
+	if plain, merges := w.World.GitHub.History(); len(plain) != 1 || plain[0] != string(rec.Plan.Commit) || len(merges) != 1 {
+		w.t.Errorf("the base branch has %v and merges %v; the plan said %s", plain, merges, rec.Plan.Commit)
+	}
+	if rec.Outcome != publish.Passed || rec.State != publish.Syndicated {
+		w.t.Errorf("the record says %s, %s:\n%s", rec.State, rec.Outcome, rec.Markdown())
+	}
+	l := w.ledger()
+	p, known, err := l.Publication(context.Background(), key)
+	if err != nil || !known || p.Record == nil || p.Record.Outcome != publish.Passed {
+		w.t.Errorf("the ledger has no terminal record: %+v, %v", p, err)
+	}
+	ops, err := l.Operations(context.Background(), key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, op := range ops {
+		if op.Prior.State != publish.Done {
+			w.t.Errorf("%s is %s", op.Operation.What, op.Prior.State)
+		}
+	}
+}
+
+func (w *world) ledger() *ledger.Ledger {
+	w.t.Helper()
+	l, err := ledger.Open(context.Background(), w.Config.Ledger)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// unclear says whether a step was not_confirmed at some time.
+func unclear(rec publish.Record, step publish.Step) bool {
+	for _, l := range rec.Steps {
+		for _, turn := range l.Turns {
+			if l.Step == step && turn.Outcome == publish.NotConfirmed {
+				return true
+			}
+		}
+	}
+	return false
+}
