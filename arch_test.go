@@ -98,8 +98,10 @@ func TestLayers(t *testing.T) {
 		{"internal/ledger", "internal/ledger/ledgertest", func(p string) bool {
 			return !within(p, "colophon") && !within(p, "go.temporal.io") || p == "colophon/publish" || p == "colophon/internal/permit"
 		}, "the ledger outlives Temporal and knows nothing of it, nor of the remotes"},
-		{"internal/sandbox", "", func(p string) bool { return !within(p, "colophon") || within(p, "colophon/internal/sandbox") },
-			"the sandbox imports nothing of ours, so that it cannot share our bugs"},
+		{
+			"internal/sandbox", "", func(p string) bool { return !within(p, "colophon") || within(p, "colophon/internal/sandbox") },
+			"the sandbox imports nothing of ours, so that it cannot share our bugs",
+		},
 	}
 	for _, s := range sources(t, false) {
 		for _, r := range rules {

@@ -110,7 +110,7 @@ func CheckSlug(s string) error {
 // files, or cannot be checked out on every system.
 func CheckPath(p string) error {
 	if p == "" || len(p) > 400 || path.IsAbs(p) || path.Clean(p) != p || p == "." || strings.HasPrefix(p, "../") {
-		return fmt.Errorf("path %q: want a relative path inside the repository, without . or ..", p)
+		return fmt.Errorf("path %q: want a relative path inside the repository, without dot segments", p)
 	}
 	for _, part := range strings.Split(p, "/") {
 		stem, _, _ := strings.Cut(part, ".")

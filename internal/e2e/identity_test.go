@@ -80,7 +80,7 @@ func forget(t *testing.T, ctx context.Context, w *world) {
 		t.Fatal(err)
 	}
 	for {
-		_, err := w.Client.DescribeWorkflowExecution(ctx, string(key), "")
+		_, err := w.Client.DescribeWorkflow(ctx, string(key), "")
 		if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 			return
 		}

@@ -248,6 +248,31 @@ func TestLimitsAndMovesAreNotTakenForUnknown(t *testing.T) {
 	}
 }
 
+// TestAMergeThatLandedUnderAStaleRecordIsNotRepeated: the base branch has the article, the pull request is
+// open, and GitHub would merge it again (kodiak#397, sutando#2865).
+func TestAMergeThatLandedUnderAStaleRecordIsNotRepeated(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t)
+	b.do(t, 4)
+	b.GitHub.MergeUnrecorded()
+	e := b.effects(t)[4]
+	_, err := e.Apply(permit.Grant(ctx), publish.Prior{})
+	if got := publish.AsTrouble(err); got.Kind != publish.Unknown {
+		t.Fatalf("%+v", got)
+	}
+	_, merges := b.GitHub.History()
+	f, err := e.Find(ctx, publish.Prior{State: publish.Unconfirmed, Attempts: 1})
+	if err != nil || f.Presence != publish.Present || f.Condition != "merged_record_stale" || !f.Receipt.SHA.Valid() || len(merges) != 1 {
+		t.Errorf("%+v, %v; merges %v", f, err, merges)
+	}
+	other := intent()
+	other.Topic = "Another intent, whose article is not there"
+	o := b.repo.Effects(publish.Merge, other, b.plan, draft)[0]
+	if f, err := o.Find(ctx, publish.Prior{State: publish.Unconfirmed, Attempts: 1}); err == nil && f.Presence == publish.Present {
+		t.Errorf("someone else's merge is taken for ours: %+v", f)
+	}
+}
+
 var errAny = errors.New("any")
 
 func TestWhatIsOnNoListProvesNothing(t *testing.T) {

@@ -24,8 +24,10 @@ func TestPlannedNamesAreGits(t *testing.T) {
 	parentSHA := publish.SHA(git.run("rev-parse", "HEAD"))
 	files := git.list("HEAD")
 
-	in := publish.Intent{Key: "media-001:2026-10-04:idempotency", Topic: "Idempotency", Slug: "idempotency", Date: "2026-10-04",
-		Repository: "acme/blog", BaseBranch: "main", Revision: 1, Path: "posts/idempotency.md", URL: "https://example.org/posts/idempotency/"}
+	in := publish.Intent{
+		Key: "media-001:2026-10-04:idempotency", Topic: "Idempotency", Slug: "idempotency", Date: "2026-10-04",
+		Repository: "acme/blog", BaseBranch: "main", Revision: 1, Path: "posts/idempotency.md", URL: "https://example.org/posts/idempotency/",
+	}
 	article := []byte("---\ntitle: Idempotency – é\n---\nText\n")
 	p := publish.Plan{Title: "Idempotency – é", Author: publish.Author{Name: "Colophon", Email: "colophon@example.org", Date: in.Date.Midnight()}}
 	plan, err := fix(in, p, parentSHA, files, article)

@@ -35,7 +35,7 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 func Connect(ctx context.Context, log *slog.Logger) (Connection, error) {
 	o, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return Connection{}, fmt.Errorf("Temporal's configuration: %w", err)
+		return Connection{}, fmt.Errorf("configuration of Temporal: %w", err)
 	}
 	return Dial(ctx, o, log)
 }

@@ -40,7 +40,7 @@ func TestServerKeepsItsFileOverAKill(t *testing.T) {
 	if err := s.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.DescribeWorkflowExecution(ctx, "kept", ""); err != nil {
+	if _, err := c.DescribeWorkflow(ctx, "kept", ""); err != nil {
 		t.Errorf("the run is gone: %v", err)
 	}
 	n, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: Namespace})

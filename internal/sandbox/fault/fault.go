@@ -144,10 +144,10 @@ func (l *Layer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		l.next.ServeHTTP(w, req)
 		return
 	}
+	body := drain(req)
+	gone := req.Context().Done()
 	// The effect must not end because the client has left.
 	req = req.WithContext(context.WithoutCancel(req.Context()))
-	body := drain(req)
-	gone := w.(http.CloseNotifier).CloseNotify() //nolint:staticcheck // the context is detached on purpose
 	effect := func() *httptest.ResponseRecorder {
 		rec := httptest.NewRecorder()
 		req.Body = body()
@@ -191,7 +191,7 @@ func (l *Layer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // hang waits until the client has gone, or for a time if one is given.
-func hang(gone <-chan bool, d time.Duration) {
+func hang(gone <-chan struct{}, d time.Duration) {
 	var end <-chan time.Time
 	if d > 0 {
 		end = time.After(d)

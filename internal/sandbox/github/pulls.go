@@ -206,6 +206,10 @@ func (s *Server) mergePull(req *http.Request) (*reply, *failure) {
 	if err := s.move(p.Base, commit); err != nil {
 		return nil, fail(http.StatusMethodNotAllowed, "Base branch was modified. Review and try the merge again.")
 	}
+	if s.unrecorded {
+		s.unrecorded = false
+		return nil, fail(http.StatusBadGateway, "Server Error")
+	}
 	p.State, p.Merged, p.MergeCommit, p.ClosedAt, p.nulls = "closed", true, commit, now(), 0
 	return ok(map[string]any{"sha": commit.String(), "merged": true, "message": "Pull Request successfully merged"}), nil
 }

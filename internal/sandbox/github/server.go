@@ -54,6 +54,16 @@ type Server struct {
 	seed   plumbing.Hash // the first commit
 	pulls  []*pull
 	counts Counts
+	// unrecorded makes the next merge land in Git alone.
+	unrecorded bool
+}
+
+// MergeUnrecorded makes the next merge land in Git while its pull request stays open, with a 502 for an
+// answer: it has happened.
+func (s *Server) MergeUnrecorded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unrecorded = true
 }
 
 // New opens the repository, or makes it with its first commit.
