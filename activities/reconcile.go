@@ -38,12 +38,12 @@ func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *pub
 	switch {
 	case prior.State == publish.Done && !traits.LookAfter:
 		return passed(op, prior.Receipt, nil)
+	case confirm != nil:
+		return s.believe(ctx, op, *confirm)
 	case prior.State == publish.NotAttempted:
 		return publish.Result{Outcome: publish.FailedStep, Condition: "not_attempted", Detail: op.What + ": not attempted yet", Repeat: true}
 	case prior.State == publish.NotPerformed || prior.State == publish.Failed:
 		return left(prior, traits)
-	case confirm != nil:
-		return s.believe(ctx, op, *confirm)
 	}
 	res, absent := s.look(ctx, e, prior)
 	if !absent {

@@ -125,11 +125,13 @@ func proof(rs []Named) string {
 	var parts []string
 	for _, n := range rs {
 		text := n.Receipt.ID
-		if n.Receipt.SHA != "" {
-			text = n.Receipt.SHA.Short()
-		}
-		if text == "" {
+		switch {
+		case text == "" && n.Receipt.SHA == "":
 			text = "seen"
+		case text == "":
+			text = n.Receipt.SHA.Short()
+		case n.Receipt.SHA != "":
+			text += " at " + n.Receipt.SHA.Short()
 		}
 		if strings.HasPrefix(n.Receipt.URL, "http") {
 			text = fmt.Sprintf("[%s](%s)", mdText(text), strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "|", "%7C").Replace(n.Receipt.URL))

@@ -24,11 +24,11 @@ func class(step publish.Step) publish.Class {
 	}
 }
 
-// The bounds of activities. A changing step makes at most nine requests of at most 30 seconds, so that
+// The bounds of activities. A changing step makes at most a dozen requests of at most 30 seconds, so that
 // it reports an unclear answer itself before Temporal gives it up; heartbeats show a dead worker sooner.
 const (
 	readTimeout      = 2 * time.Minute
-	changeTimeout    = 5 * time.Minute
+	changeTimeout    = 8 * time.Minute
 	heartbeatTimeout = 15 * time.Second
 	readAttempts     = 8
 )

@@ -144,7 +144,7 @@ func (e *Env) Work(ctx context.Context) (parts *service.Parts, stop func(), err 
 
 // RunURL is where the Web UI shows a run.
 func (e *Env) RunURL(id, runID string) string {
-	return fmt.Sprintf("%s/namespaces/%s/workflows/%s/%s/metadata", e.Temporal.UIURL(), temporal.Namespace, strings.ReplaceAll(strings.ReplaceAll(id, "/", "%2F"), ":", "%3A"), runID)
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s/%s/user-metadata", e.Temporal.UIURL(), temporal.Namespace, strings.ReplaceAll(strings.ReplaceAll(id, "/", "%2F"), ":", "%3A"), runID)
 }
 
 // Close ends everything that Start started.

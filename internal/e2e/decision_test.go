@@ -94,3 +94,23 @@ func TestADecisionByUpdateIsCheckedAndAnswered(t *testing.T) {
 		t.Errorf("the record does not say skipped: %+v", rec.Deliveries)
 	}
 }
+
+// TestADeliveryThatWasMadeByHandIsConfirmed gives the receipt of a post that a person made.
+func TestADeliveryThatWasMadeByHandIsConfirmed(t *testing.T) {
+	w := start(t)
+	id := blockDelivery(t, w)
+	st := w.World.Mastodon.Add("By hand: "+w.World.SitePort.URL()+"/posts/idempotency/", time.Now())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	d := publish.Decision{Step: publish.Syndicate, Action: publish.Confirm, By: "Ada", Receipt: publish.Receipt{ID: st.ID, URL: "https://mastodon.example/@press/" + st.ID}}
+	if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, d); err != nil {
+		t.Fatal(err)
+	}
+	rec := w.finish()
+	w.oneOfEverything(rec)
+	for _, got := range rec.Deliveries {
+		if got.Channel == "mastodon" && (got.Receipt.ID != st.ID || !strings.Contains(got.Detail, "Ada")) {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -19,7 +19,10 @@ import (
 
 	"colophon/internal/devenv"
 	"colophon/internal/ledger"
+	"colophon/internal/sandbox"
 	"colophon/publish"
+
+	enumspb "go.temporal.io/api/enums/v1"
 )
 
 // programs is where the built programs are.
@@ -61,6 +64,11 @@ type world struct {
 
 func start(t *testing.T) *world {
 	t.Helper()
+	return startWith(t, true)
+}
+
+func startWith(t *testing.T, headless bool) *world {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a Temporal server; left out with -short")
 	}
@@ -68,7 +76,7 @@ func start(t *testing.T) *world {
 	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
 	defer cancel()
 	env, err := devenv.Start(ctx, devenv.Options{
-		Dir: t.TempDir(), Headless: true, Progress: os.Stderr, Policy: policy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Dir: t.TempDir(), Headless: headless, Progress: os.Stderr, Policy: policy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +190,7 @@ func (w *world) oneOfEverything(rec publish.Record) {
 	if err != nil || !known || p.Record == nil || p.Record.Outcome != publish.Passed {
 		w.t.Errorf("the ledger has no terminal record: %+v, %v", p, err)
 	}
+	w.noSecrets(l)
 	ops, err := l.Operations(context.Background(), key)
 	if err != nil {
 		w.t.Fatal(err)
@@ -189,6 +198,31 @@ func (w *world) oneOfEverything(rec publish.Record) {
 	for _, op := range ops {
 		if op.Prior.State != publish.Done {
 			w.t.Errorf("%s is %s", op.Operation.What, op.Prior.State)
+		}
+	}
+}
+
+// noSecrets looks for the world's credentials wherever something is kept.
+func (w *world) noSecrets(l *ledger.Ledger) {
+	w.t.Helper()
+	var kept bytes.Buffer
+	if err := l.Export(context.Background(), &kept); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, id := range []string{string(key), publish.DeliveryID(key, "mastodon"), publish.DeliveryID(key, "indexnow")} {
+		events := w.Client.GetWorkflowHistory(context.Background(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				break // this run was deleted by its test
+			}
+			kept.WriteString(e.String())
+		}
+	}
+	kept.Write(w.log.Bytes())
+	for _, secret := range []string{sandbox.GitHubToken, sandbox.MastodonToken, sandbox.IndexNowKey} {
+		if strings.Contains(kept.String(), secret) {
+			w.t.Errorf("%.12s… is in the ledger, a history or the log", secret)
 		}
 	}
 }

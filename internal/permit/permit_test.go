@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestOnePermitIsOneRequest(t *testing.T) {
@@ -24,5 +25,11 @@ func TestOnePermitIsOneRequest(t *testing.T) {
 	wg.Wait()
 	if granted.Load() != 1 || Spend(ctx) != ErrSpent {
 		t.Errorf("%d requests went out on one permit", granted.Load())
+	}
+}
+
+func TestAPermitIsForNow(t *testing.T) {
+	if err := Spend(grant(context.Background(), time.Now().Add(-Life-time.Second))); err != ErrStale {
+		t.Errorf("a process that comes back late: %v", err)
 	}
 }

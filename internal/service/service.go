@@ -96,7 +96,7 @@ func (p *Parts) Close() error { return p.Ledger.Close() }
 
 // stopTimeout is longer than any step may take, so that a worker that is asked to stop finishes the request
 // it is making, and writes down how it ended.
-const stopTimeout = 6 * time.Minute
+const stopTimeout = 9 * time.Minute
 
 // NewWorker makes a worker with every workflow and step under its own name.
 func NewWorker(c Connection, queue string, s *activities.Steps) worker.Worker {

@@ -66,7 +66,14 @@ func Dial(ctx context.Context, o client.Options, log *slog.Logger) (Connection, 
 
 // RegisterSearchAttributes makes the attributes known to the namespace; those that are stay as they are.
 func RegisterSearchAttributes(ctx context.Context, c Connection) error {
+	known, err := c.GetSearchAttributes(ctx) //nolint:staticcheck // the only call that every server and Cloud answers
+	if err != nil {
+		return fmt.Errorf("read the search attributes: %w", err)
+	}
 	for _, name := range SearchAttributes {
+		if _, ok := known.GetKeys()[name]; ok {
+			continue
+		}
 		_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 			Namespace: c.Namespace, SearchAttributes: map[string]enumspb.IndexedValueType{name: enumspb.INDEXED_VALUE_TYPE_KEYWORD},
 		})
