@@ -71,8 +71,8 @@ func (i Intent) Check() error {
 	if err := checkBranch(i.BaseBranch); err != nil {
 		return err
 	}
-	if i.Revision < 1 {
-		return fmt.Errorf("revision %d: want 1 for the first publication, more for a correction", i.Revision)
+	if i.Revision != 1 {
+		return fmt.Errorf("revision %d: want 1, the first publication; corrections cannot be published yet", i.Revision)
 	}
 	if err := CheckPath(i.Path); err != nil {
 		return err

@@ -30,6 +30,7 @@ func TestIntentRefusesWhatCannotBePublishedSafely(t *testing.T) {
 		"repository": func(i *Intent) { i.Repository = "acme" },
 		"branch":     func(i *Intent) { i.BaseBranch = "a..b" },
 		"revision":   func(i *Intent) { i.Revision = 0 },
+		"correction": func(i *Intent) { i.Revision = 2 },
 		"path up":    func(i *Intent) { i.Path = "posts/../../x.md" },
 		"path abs":   func(i *Intent) { i.Path = "/etc/passwd" },
 		"path git":   func(i *Intent) { i.Path = ".GIT/config" },

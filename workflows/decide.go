@@ -76,6 +76,7 @@ func (r *run) decision(step publish.Step, res publish.Result) publish.Decision {
 			break
 		}
 	}
+	_ = workflow.UpsertTypedSearchAttributes(r.ctx, Outcome.ValueUnset())
 	r.note(step, publish.Result{Outcome: res.Outcome, Condition: "decided", Detail: string(d.Action) + ": " + d.Note, Attempt: res.Attempt}, d.By)
 	r.wait(nil)
 	return d

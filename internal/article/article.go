@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"colophon/publish"
 
@@ -44,6 +45,9 @@ func (e *Error) Error() string {
 
 // Parse reads a source. Name is the file's, for errors.
 func Parse(name string, source []byte) (Article, error) {
+	if !utf8.Valid(source) {
+		return Article{}, &Error{File: name, What: "is not UTF-8; save it as UTF-8"}
+	}
 	text := strings.ReplaceAll(string(bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))), "\r\n", "\n")
 	fence, front, body, err := split(text)
 	if err != nil {

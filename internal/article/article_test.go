@@ -37,6 +37,7 @@ func TestFaultsNameFileLineAndWhatIsWanted(t *testing.T) {
 		want   string
 	}{
 		"none":          {"# Hello\n", 1, "begin with ---"},
+		"latin-1":       {"---\ntitle: caf\xe9\n---\n", 0, "not UTF-8"},
 		"open":          {"---\ntitle: x\n", 1, "no closing ---"},
 		"colon":         {"---\nslug: x\ntitle: a: b\n---\n", 3, "front matter"},
 		"bad toml":      {"+++\ntitle = \"x\"\ndate = = 1\n+++\n", 3, "front matter"},

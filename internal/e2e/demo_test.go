@@ -1,7 +1,13 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -30,5 +36,43 @@ func TestTheDemoEndsWithOneOfEverything(t *testing.T) {
 	}
 	if s["reconciled"] < 1 || s["github_mutations"] > 6 || s["github_reads"] > 12 || s["history_events"] == 0 || s["actions"] == 0 {
 		t.Errorf("%v", s)
+	}
+}
+
+// TestCtrlCEndsEverythingThatTheDemoStarted interrupts the demo while it stays up.
+func TestCtrlCEndsEverythingThatTheDemoStarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Temporal server; left out with -short")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(filepath.Join(programs, "starter"), "demo", "--dir", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	var urls []string
+	for lines := bufio.NewScanner(out); lines.Scan() && !strings.HasPrefix(lines.Text(), "Ctrl-C"); {
+		urls = append(urls, regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindAllString(lines.Text(), -1)...)
+	}
+	if len(urls) < 3 {
+		t.Fatalf("the demo showed %v", urls)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it did not end well: %v", err)
+	}
+	for _, u := range urls {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(u, "http://"))
+		if err == nil {
+			_ = conn.Close()
+			t.Errorf("%s still answers", u)
+		}
 	}
 }
