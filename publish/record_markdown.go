@@ -11,7 +11,7 @@ import (
 func (r Record) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n", mdText(r.title()))
-	fmt.Fprintf(&b, "`%s` · revision %d · **%s**\n\n", r.Intent.Key, r.Intent.Revision, r.standing())
+	fmt.Fprintf(&b, "`%s` · revision %d · fingerprint `%.12s` · **%s**\n\n", r.Intent.Key, r.Intent.Revision, r.Fingerprint, r.standing())
 	if r.Waiting != nil {
 		r.Waiting.markdown(&b, r.Intent.Key)
 	}
@@ -23,8 +23,8 @@ func (r Record) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", mdText(d.Channel), d.standing(), d.proof())
 	}
 	r.turns(&b)
-	fmt.Fprintf(&b, "\nTopic: %s  \nArticle: <%s>  \nFile: `%s` in `%s` on `%s`  \nFingerprint: `%s`\n",
-		mdText(r.Intent.Topic), r.Intent.URL, r.Intent.Path, r.Intent.Repository, r.Intent.BaseBranch, r.Fingerprint)
+	fmt.Fprintf(&b, "\nTopic: %s  \nArticle: <%s>  \nFile: `%s` in `%s` on `%s`\n",
+		mdText(r.Intent.Topic), r.Intent.URL, r.Intent.Path, r.Intent.Repository, r.Intent.BaseBranch)
 	return b.String()
 }
 

@@ -48,11 +48,19 @@ An intent, such as media-001:2026-10-04:idempotency, is a line in the calendar. 
 commit, a pull request, a merge, a verified live page and announcements, once each, however often
 machines die and answers get lost.
 
-Begin with:   starter demo
-Then:         starter publish media-001:2026-10-04:idempotency --wait
+Begin with:
 
-Exit codes: 0 done, 1 failed, 2 wrong input, 3 the key is bound to other inputs, 4 waits for a person,
-5 Temporal does not answer. After 2, 3 and 5 nothing has been changed.`
+  starter demo
+  starter publish media-001:2026-10-04:idempotency --wait
+
+Exit codes; after 2, 3 and 5 nothing has been changed:
+
+  0  done
+  1  failed
+  2  wrong input
+  3  the key is bound to other inputs
+  4  waits for a person
+  5  Temporal does not answer`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -31,7 +31,7 @@ each input with both values; also after Temporal has forgotten the run.
 The same with Temporal's own tools, without the comparison of inputs beforehand (the run makes it):
 
   temporal workflow start --type Publish --task-queue colophon \
-    --workflow-id media-001:2026-10-04:idempotency --input-file intent.json --fail-existing`
+    --workflow-id media-001:2026-10-04:idempotency --input-file request.json --fail-existing`
 }
 
 // desk is what commands work at: configuration, ledger and Temporal.

@@ -75,24 +75,30 @@ func (e *Env) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := e.configure(o); err != nil {
+	if e.ConfigFile, err = Configure(o.Dir, e.World, o.Policy); err != nil {
+		return err
+	}
+	if e.Config, err = config.Load(e.ConfigFile); err != nil {
+		return err
+	}
+	if e.Calendar, err = calendar.Read(e.Config.Calendar); err != nil {
 		return err
 	}
 	e.Client, err = service.Dial(ctx, client.Options{HostPort: e.Temporal.Address()}, o.Log)
 	return err
 }
 
-// configure writes the examples, with this world's addresses, and reads them as any user's.
-func (e *Env) configure(o Options) error {
-	if err := os.CopyFS(filepath.Join(o.Dir, "examples"), examples.Files); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+// Configure writes the examples into a folder, with a configuration that has the world's addresses, and
+// answers the configuration's path. Policy is written as in colophon.yaml.
+func Configure(dir string, w *sandbox.World, policy string) (string, error) {
+	if err := os.CopyFS(filepath.Join(dir, "examples"), examples.Files); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
 	}
 	for name, secret := range map[string]string{"github": sandbox.GitHubToken, "mastodon": sandbox.MastodonToken, "indexnow": sandbox.IndexNowKey} {
-		if err := os.WriteFile(filepath.Join(o.Dir, name+".token"), []byte(secret), 0o600); err != nil {
-			return err
+		if err := os.WriteFile(filepath.Join(dir, name+".token"), []byte(secret), 0o600); err != nil {
+			return "", err
 		}
 	}
-	w := e.World
 	text := fmt.Sprintf(`# The demo's configuration: a world on this machine.
 site: {title: The Example, article: "%[1]s/posts/{slug}/", index: "%[1]s/", sitemap: "%[1]s/sitemap.xml", feed: "%[1]s/feed.xml"}
 repository:
@@ -107,17 +113,9 @@ channels:
   indexnow: {kind: indexnow, endpoint: "%[6]s/indexnow", key: {file: "%[5]s/indexnow.token"}, key_location: "%[1]s/%[7]s.txt"}
   mastodon: {kind: mastodon, server: "%[8]s", account: %[9]s, token: {file: "%[5]s/mastodon.token"}, language: en, template: "{title}\n\n{description}\n\n{url} {tags}"}
 policy: %[10]s
-`, w.SitePort.URL(), sandbox.Owner, sandbox.Repo, w.GitHubPort.URL(), o.Dir, w.IndexNowPort.URL(), sandbox.IndexNowKey, w.MastodonPort.URL(), sandbox.Account, o.Policy)
-	e.ConfigFile = filepath.Join(o.Dir, "colophon.yaml")
-	if err := os.WriteFile(e.ConfigFile, []byte(text), 0o600); err != nil {
-		return err
-	}
-	var err error
-	if e.Config, err = config.Load(e.ConfigFile); err != nil {
-		return err
-	}
-	e.Calendar, err = calendar.Read(e.Config.Calendar)
-	return err
+`, w.SitePort.URL(), sandbox.Owner, sandbox.Repo, w.GitHubPort.URL(), dir, w.IndexNowPort.URL(), sandbox.IndexNowKey, w.MastodonPort.URL(), sandbox.Account, policy)
+	file := filepath.Join(dir, "colophon.yaml")
+	return file, os.WriteFile(file, []byte(text), 0o600)
 }
 
 // Request is the request for the calendar's entry with a key.

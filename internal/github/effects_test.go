@@ -72,13 +72,11 @@ func (b *bench) effects(t *testing.T) []publish.Effect {
 func (b *bench) do(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
-		r, err := b.effects(t)[i].Apply(permit.Grant(context.Background()), publish.Prior{})
-		if err != nil {
+		if _, err := b.effects(t)[i].Apply(permit.Grant(context.Background()), publish.Prior{}); err != nil {
 			t.Fatalf("effect %d: %v", i, err)
 		}
 		if i == 3 {
 			b.plan.PullRequest = 1
-			_ = r
 		}
 	}
 }

@@ -24,6 +24,7 @@ type Audit struct {
 	// Duplicates is how much there is too much of anything: pull requests for one branch, merges of one
 	// article, posts and pings for one URL, listings of one URL.
 	Duplicates int           `json:"duplicates"`
+	Repeated   int           `json:"repeated_pings"` // of the duplicates, pings, which may come twice
 	Mutations  int           `json:"github_mutations"`
 	Reads      int           `json:"github_reads"`
 	Pulls      []github.Pull `json:"pulls"`
@@ -44,7 +45,7 @@ func (w *World) Audit() Audit {
 			}
 		}
 	}
-	extra := tally{}
+	extra, pings := tally{}, tally{}
 	for _, p := range a.Pulls {
 		extra.add("pull " + p.Head)
 		if p.State == "open" {
@@ -57,10 +58,11 @@ func (w *World) Audit() Audit {
 	}
 	for _, p := range w.IndexNow.Pings() {
 		a.Pings++
-		extra.add("ping " + p.URL)
+		pings.add(p.URL)
 	}
+	a.Repeated = pings.surplus()
 	a.Deliveries = a.Posts + a.Pings
-	a.Duplicates = extra.surplus() + max(0, a.Merges-a.Articles) + w.listings(&a)
+	a.Duplicates = extra.surplus() + a.Repeated + max(0, a.Merges-a.Articles) + w.listings(&a)
 	return a
 }
 

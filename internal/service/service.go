@@ -98,9 +98,21 @@ func (p *Parts) Close() error { return p.Ledger.Close() }
 // it is making, and writes down how it ended.
 const stopTimeout = 9 * time.Minute
 
-// NewWorker makes a worker with every workflow and step under its own name.
+// NewWorker makes a worker for a task queue.
 func NewWorker(c Connection, queue string, s *activities.Steps) worker.Worker {
 	w := worker.New(c.Client, queue, worker.Options{DisableRegistrationAliasing: true, WorkerStopTimeout: stopTimeout})
+	Register(w, s)
+	return w
+}
+
+// Registry is what workflows and steps are made known to: a worker, or a test's environment.
+type Registry interface {
+	RegisterWorkflowWithOptions(w any, o workflow.RegisterOptions)
+	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
+}
+
+// Register makes every workflow and step known under its own name.
+func Register(w Registry, s *activities.Steps) {
 	w.RegisterWorkflowWithOptions(workflows.Publish, workflow.RegisterOptions{Name: workflows.PublishName})
 	w.RegisterWorkflowWithOptions(workflows.Deliver, workflow.RegisterOptions{Name: workflows.DeliverName})
 	for step, f := range map[publish.Step]any{
@@ -109,7 +121,6 @@ func NewWorker(c Connection, queue string, s *activities.Steps) worker.Worker {
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: string(step)})
 	}
-	return w
 }
 
 // Run works until the context ends, then finishes what it has begun.

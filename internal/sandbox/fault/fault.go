@@ -54,10 +54,11 @@ type Hit struct {
 type Layer struct {
 	next http.Handler
 
-	mu    sync.Mutex
-	rules []*rule
-	hits  []Hit
-	news  chan struct{} // closed, and made anew, whenever there is a hit
+	mu      sync.Mutex
+	rules   []*rule
+	hits    []Hit
+	changes []Change
+	news    chan struct{} // closed, and made anew, whenever there is a hit
 }
 
 type rule struct {
@@ -67,6 +68,16 @@ type rule struct {
 
 // New puts a layer in front of next.
 func New(next http.Handler) *Layer { return &Layer{next: next, news: make(chan struct{})} }
+
+// Change is a request that was to change something, whatever came of it.
+type Change struct{ Method, Path string }
+
+// Changes lists the requests that were to change something, in the order of their arrival.
+func (l *Layer) Changes() []Change {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Change(nil), l.changes...)
+}
 
 // Add adds a rule; its path must be a good regular expression.
 func (l *Layer) Add(r Rule) {
@@ -112,6 +123,9 @@ func (l *Layer) Wait(ctx context.Context, n int) error {
 func (l *Layer) match(req *http.Request) *Rule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		l.changes = append(l.changes, Change{req.Method, req.URL.Path})
+	}
 	for _, r := range l.rules {
 		if r.Times == 0 || r.Method != "" && r.Method != req.Method || !r.path.MatchString(req.URL.Path) {
 			continue
