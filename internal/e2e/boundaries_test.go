@@ -15,6 +15,7 @@ import (
 	"colophon/internal/devenv"
 	"colophon/internal/ledger"
 	"colophon/internal/sandbox"
+	"colophon/internal/sandbox/channels/mastodon"
 	"colophon/internal/sandbox/fault"
 	"colophon/internal/service"
 	"colophon/publish"
@@ -127,9 +128,6 @@ func check(t *testing.T, b boundary, n int, f *fault.Rule, d death, cases, dupli
 		if extra != 0 || missing != 0 || a.OpenPulls != 0 || a.Commits != 1 {
 			t.Errorf("not one of everything: %+v\n%s", a, rec.Markdown())
 		}
-		if f != nil && f.Kind == fault.LateEffect {
-			return
-		}
 		if a.Branches != 0 {
 			t.Errorf("the branch was left behind")
 		}
@@ -156,7 +154,8 @@ func clean(t *testing.T) []boundary {
 	return all
 }
 
-// simulation is a world with the real steps, on Temporal's simulated time.
+// simulation is a world with the real steps, on Temporal's simulated time. Its Mastodon has never heard of
+// idempotency keys, so that nothing but the loop stands against a second post.
 type simulation struct {
 	t      *testing.T
 	world  *sandbox.World
@@ -168,7 +167,7 @@ type simulation struct {
 func simulate(t *testing.T) *simulation {
 	t.Helper()
 	dir := t.TempDir()
-	w, err := sandbox.Start(sandbox.Options{Dir: filepath.Join(dir, "blog.git"), MergeabilityDelay: 1})
+	w, err := sandbox.Start(sandbox.Options{Dir: filepath.Join(dir, "blog.git"), MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
