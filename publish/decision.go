@@ -29,16 +29,13 @@ type Decision struct {
 	Receipt Receipt `json:"receipt,omitzero"` // for confirm
 }
 
-// Allowed lists what may be decided about a step that waits.
+// Allowed lists what may be decided about a step that waits. Only an announcement can be made by hand, or
+// left out; everything else can be seen by looking.
 func Allowed(s Step) []Action {
-	switch s {
-	case Syndicate:
+	if s == Syndicate {
 		return []Action{Confirm, Retry, Skip, Abandon}
-	case Branch, PullRequest, Merge:
-		return []Action{Retry, Abandon}
-	default:
-		return []Action{Retry, Abandon}
 	}
+	return []Action{Retry, Abandon}
 }
 
 // Check refuses a decision that does not fit the step that waits ("" when none does).

@@ -157,7 +157,7 @@ func (d demo) publish(ctx context.Context, key publish.Key) (publish.Record, err
 		return publish.Record{}, err
 	}
 	fmt.Fprintf(d.out, "%-22s → %s\n", key.Entry(), d.env.RunURL(string(key), a.RunID))
-	return follow(ctx, d.env.Client, string(key), d.out, key.Entry())
+	return follow(ctx, d.env.Client, key, d.out)
 }
 
 // settled counts the record's deliveries whose receipt the sandbox knows.

@@ -14,12 +14,12 @@ import (
 
 // follow prints a run's steps as they happen, until the run has closed, or waits for a person, and
 // answers its last record. Every look is a query, so the pauses grow while nothing happens.
-func follow(ctx context.Context, c client.Client, id string, w io.Writer, label string) (publish.Record, error) {
-	f := follower{out: w, label: label, told: map[string]bool{}}
+func follow(ctx context.Context, c client.Client, key publish.Key, w io.Writer) (publish.Record, error) {
+	f := follower{out: w, label: key.Entry(), told: map[string]bool{}}
 	done := make(chan result, 1)
 	go func() {
 		var rec publish.Record
-		err := c.GetWorkflow(ctx, id, "").Get(ctx, &rec)
+		err := c.GetWorkflow(ctx, string(key), "").Get(ctx, &rec)
 		done <- result{rec, err}
 	}()
 	pause := shortest
@@ -32,7 +32,7 @@ func follow(ctx context.Context, c client.Client, id string, w io.Writer, label 
 			return r.record, r.err
 		case <-time.After(pause):
 		}
-		rec, err := ask(ctx, c, id)
+		rec, err := ask(ctx, c, key)
 		if err != nil {
 			continue // not begun yet, or just closed: the result decides
 		}
@@ -56,8 +56,34 @@ type result struct {
 	err    error
 }
 
-// ask queries a run's record.
-func ask(ctx context.Context, c client.Client, id string) (publish.Record, error) {
+// ask queries a run's record, with what its deliveries that are not settled say of themselves: when one of
+// them waits for a person, the run does.
+func ask(ctx context.Context, c client.Client, key publish.Key) (publish.Record, error) {
+	rec, err := query(ctx, c, string(key))
+	if err != nil || rec.Waiting == nil || rec.Waiting.Step != publish.Syndicate {
+		return rec, err
+	}
+	for _, d := range rec.Deliveries {
+		if d.Outcome != "" {
+			continue
+		}
+		child, err := query(ctx, c, publish.DeliveryID(key, d.Channel))
+		if err != nil {
+			continue // not begun yet
+		}
+		for _, l := range child.Steps {
+			if len(l.Turns) > 0 {
+				rec.Steps = append(rec.Steps, publish.StepLine{Step: publish.Step(d.Channel), Outcome: l.Outcome, Turns: l.Turns})
+			}
+		}
+		if w := child.Waiting; w != nil && w.Owner == publish.Person {
+			rec.Waiting = w
+		}
+	}
+	return rec, nil
+}
+
+func query(ctx context.Context, c client.Client, id string) (publish.Record, error) {
 	var rec publish.Record
 	v, err := c.QueryWorkflow(ctx, id, "", publish.RecordQuery)
 	if err != nil {

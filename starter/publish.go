@@ -114,7 +114,7 @@ func (p publishCmd) Run(ctx context.Context, g *globals) error {
 		return g.answer(a, text(a))
 	}
 	fmt.Fprintln(g.progress(), text(a))
-	rec, err := follow(ctx, d.temporal, string(a.Key), g.progress(), a.Key.Entry())
+	rec, err := follow(ctx, d.temporal, a.Key, g.progress())
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s statusCmd) Run(ctx context.Context, g *globals) error {
 		return s.all(ctx, g, d)
 	}
 	if s.Watch {
-		if _, err := follow(ctx, d.temporal, s.Key, g.progress(), key.Entry()); err != nil {
+		if _, err := follow(ctx, d.temporal, key, g.progress()); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (d *desk) record(ctx context.Context, key publish.Key) (publish.Record, err
 	if p.Record != nil {
 		return *p.Record, nil
 	}
-	rec, err := ask(ctx, d.temporal, string(key))
+	rec, err := ask(ctx, d.temporal, key)
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing && known {
 		return publish.Record{Intent: p.Intent, Fingerprint: p.Fingerprint}, fmt.Errorf("%s was begun on %s, and Temporal has no run of it; start it again: starter publish %s", key, p.FirstSeen.Format("2006-01-02"), key)
 	} else if missing {

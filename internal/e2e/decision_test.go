@@ -40,6 +40,9 @@ func TestABlockedDeliveryIsSettledBySignalFromTheCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if code, out, _ := w.starter("status", string(key)); code != 4 || !strings.Contains(out, "signal -w '"+id+"'") || !strings.Contains(out, "renew the channel's token") {
+		t.Errorf("status of a run whose delivery waits: %d\n%s", code, out)
+	}
 	signal := func(input string) {
 		t.Helper()
 		code, out, errOut := run(t, nil, binary, "workflow", "signal", "--address", w.Temporal.Address(), "-w", id, "--name", publish.DecideName, "--input", input)
