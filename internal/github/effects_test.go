@@ -202,6 +202,28 @@ func TestRefusalsAreReadByTheirTables(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+	t.Run("head changed", func(t *testing.T) {
+		b := newBench(t)
+		b.do(t, 4)
+		body := strings.NewReader(`{"force":true,"sha":"` + string(b.plan.Parent) + `"}`)
+		req, err := http.NewRequest("PATCH", b.GitHubPort.URL()+"/repos/"+intent().Repository+"/git/refs/heads/"+b.plan.Branch, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+sandbox.GitHubToken)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		_ = resp.Body.Close()
+		if f := look(b, 4, publish.Prior{}); f.Presence != publish.Foreign || f.Condition != "head_changed" {
+			t.Errorf("%+v", f)
+		}
+		_, err = b.effects(t)[4].Apply(permit.Grant(ctx), publish.Prior{})
+		if got := publish.AsTrouble(err); got.Kind != publish.Unknown || got.Status != http.StatusConflict || b.GitHub.Counts().Merges != 0 {
+			t.Errorf("a merge of another head: %+v", got)
+		}
+	})
 	t.Run("path taken", func(t *testing.T) {
 		b := newBench(t)
 		b.do(t, 6)
