@@ -46,16 +46,32 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Retention == 0 {
 		o.Retention = 90 * 24 * time.Hour
 	}
-	for _, p := range []*int{&o.Port, &o.UIPort} {
-		if err := reserve(p); err != nil {
+	for try := 1; ; try++ {
+		s := &Server{options: o}
+		for _, p := range []*int{&s.options.Port, &s.options.UIPort} {
+			if err := reserve(p); err != nil {
+				return nil, err
+			}
+		}
+		err := s.Restart(ctx)
+		if err == nil {
+			return s, s.retain(ctx)
+		}
+		if _, ended := errors.AsType[*endedError](err); !ended || try == tries {
 			return nil, err
 		}
 	}
-	s := &Server{options: o}
-	if err := s.Restart(ctx); err != nil {
-		return nil, err
-	}
-	return s, s.retain(ctx)
+}
+
+// tries is how often a server that ends as it begins is started: it looks for free ports of its own, and
+// another process may take one of them, or one of ours, before it does.
+const tries = 3
+
+// endedError says that the server ended before it served.
+type endedError struct{ output string }
+
+func (e *endedError) Error() string {
+	return "temporal: the server ended as it began: " + e.output
 }
 
 // reserve finds a free port, or sees that the wanted one is free.
@@ -76,6 +92,15 @@ func (s *Server) UIURL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.op
 
 // Restart starts the server again, on the same ports and file, after Kill or Stop.
 func (s *Server) Restart(ctx context.Context) error {
+	for try := 1; ; try++ {
+		err := s.launch(ctx)
+		if _, ended := errors.AsType[*endedError](err); !ended || try == tries {
+			return err
+		}
+	}
+}
+
+func (s *Server) launch(ctx context.Context) error {
 	o := s.options
 	args := []string{
 		"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(o.Port), "--log-level", "error",
@@ -123,7 +148,7 @@ func (s *Server) await(ctx context.Context) error {
 			_ = s.cmd.Process.Kill()
 			return ctx.Err()
 		case <-s.exited:
-			return fmt.Errorf("temporal: the server ended as it began: %s", tail(s.output.Bytes()))
+			return &endedError{string(tail(s.output.Bytes()))}
 		case <-deadline:
 			_ = s.cmd.Process.Kill()
 			return fmt.Errorf("temporal: no answer on %s within a minute: %w", s.Address(), err)

@@ -68,3 +68,19 @@ func TestAWrongProgramIsAClearError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAServerThatEndsAsItBeginsIsTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "temporal")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho begun >> "+dir+"/log\necho no free port >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(context.Background(), Options{Binary: program})
+	if err == nil || !strings.Contains(err.Error(), "no free port") {
+		t.Errorf("%v", err)
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "log"))
+	if n := strings.Count(string(log), "begun"); n != tries*tries {
+		t.Errorf("it was started %d times", n)
+	}
+}
