@@ -58,7 +58,8 @@ type file struct {
 	} `yaml:"entries"`
 }
 
-// Read reads a calendar's file. Every fault is told at once, with its line.
+// Read reads a calendar's file. Faults are told with their lines: the first that keeps the YAML from being
+// read, or else all wrong values at once.
 func Read(path string) (Calendar, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {

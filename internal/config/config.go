@@ -78,7 +78,8 @@ type Policy struct {
 	Patience     time.Duration `yaml:"patience"`
 }
 
-// Load reads the configuration's file. Every fault is told at once, with its line.
+// Load reads the configuration's file. Faults are told with their lines: the first that keeps the YAML from
+// being read, or else all wrong values at once.
 func Load(path string) (*Config, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -101,12 +102,22 @@ func Parse(path string, source []byte) (*Config, error) {
 	if err := doc.Err(); err != nil {
 		return nil, err
 	}
-	for _, p := range []*string{&c.Calendar, &c.Ledger} {
-		if !filepath.IsAbs(*p) {
-			*p = filepath.Join(filepath.Dir(path), *p)
-		}
+	dir := filepath.Dir(path)
+	c.Calendar, c.Ledger = below(dir, c.Calendar), below(dir, c.Ledger)
+	c.Repository.Token.File = below(dir, c.Repository.Token.File)
+	for name, ch := range c.Channels {
+		ch.Token.File, ch.Key.File = below(dir, ch.Token.File), below(dir, ch.Key.File)
+		c.Channels[name] = ch
 	}
 	return c, nil
+}
+
+// below makes a relative path start at the configuration's folder.
+func below(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 func (c *Config) check(doc *strictyaml.Document) {
@@ -122,16 +133,13 @@ func (c *Config) check(doc *strictyaml.Document) {
 	if strings.ContainsAny(r.Author.Name+r.Author.Email, "<>\n") {
 		doc.Wrong("$.repository.author", "want a name and an address without < and >")
 	}
-	for path, u := range map[string]string{"$.site.index": c.Site.Index, "$.site.sitemap": c.Site.Sitemap, "$.site.feed": c.Site.Feed} {
-		checkURL(doc, path, u)
-	}
+	checkURL(doc, "$.site.index", c.Site.Index)
+	checkURL(doc, "$.site.sitemap", c.Site.Sitemap)
+	checkURL(doc, "$.site.feed", c.Site.Feed)
 	checkURL(doc, "$.site.article", c.Site.Article)
 	checkURL(doc, "$.repository.api", r.API)
-	for path, t := range map[string]string{"$.site.article": c.Site.Article, "$.repository.path": r.Path} {
-		if !strings.Contains(t, "{slug}") {
-			doc.Wrong(path, "%q has no {slug}", t)
-		}
-	}
+	checkTemplate(doc, "$.site.article", c.Site.Article)
+	checkTemplate(doc, "$.repository.path", r.Path)
 	sample := c.intent(calendar.Entry{Key: "c:2026-10-04:e", Date: "2026-10-04", Topic: "t", Slug: "s", Revision: 1})
 	if err := sample.Check(); err != nil {
 		doc.Wrong("$.repository", "%v", err)
@@ -154,24 +162,44 @@ func (c *Config) checkChannels(doc *strictyaml.Document) {
 		account := ""
 		switch ch.Kind {
 		case "mastodon":
+			foreign(doc, at, "endpoint", ch.Endpoint, "key", ch.Key.Env+ch.Key.File, "key_location", ch.KeyLocation)
 			checkURL(doc, at+".server", ch.Server)
 			ch.Token.check(doc, at+".token")
 			if ch.Account == "" {
 				doc.Wrong(at+".account", "is missing; want the account that the token belongs to")
 			}
-			account = strings.ToLower(ch.Server + " " + ch.Account)
+			name, _, _ := strings.Cut(strings.TrimPrefix(ch.Account, "@"), "@")
+			account = strings.ToLower("mastodon " + strings.TrimSuffix(publish.NormalURL(ch.Server), "/") + " " + name)
 		case "indexnow":
+			foreign(doc, at, "server", ch.Server, "account", ch.Account, "token", ch.Token.Env+ch.Token.File,
+				"visibility", ch.Visibility, "language", ch.Language, "template", ch.Template)
 			checkURL(doc, at+".endpoint", ch.Endpoint)
 			checkURL(doc, at+".key_location", ch.KeyLocation)
 			ch.Key.check(doc, at+".key")
-			account = ch.Endpoint
+			account = "indexnow " + publish.NormalURL(ch.Endpoint)
 		default:
 			doc.Wrong(at+".kind", "%q: want mastodon or indexnow", ch.Kind)
+			continue
 		}
 		if other := accounts[account]; other != "" {
 			doc.Wrong(at, "is the same account as %s; one connection an account", other)
 		}
 		accounts[account] = name
+	}
+}
+
+// foreign refuses fields that another kind of channel has; pairs are names and values.
+func foreign(doc *strictyaml.Document, at string, pairs ...string) {
+	for n := 0; n+1 < len(pairs); n += 2 {
+		if pairs[n+1] != "" {
+			doc.Wrong(at+"."+pairs[n], "does not belong to this kind of channel; take it out")
+		}
+	}
+}
+
+func checkTemplate(doc *strictyaml.Document, path, t string) {
+	if !strings.Contains(t, "{slug}") {
+		doc.Wrong(path, "%q has no {slug}", t)
 	}
 }
 

@@ -61,6 +61,7 @@ func TestFaultsAreToldWithTheirLine(t *testing.T) {
 		"template":           {"  path: posts/{slug}.md", "  path: posts/fixed.md", "no {slug}"},
 		"path out":           {"  path: posts/{slug}.md", "  path: ../{slug}.md", "relative path inside"},
 		"merge method":       {"  merge_method: merge", "  merge_method: rebase", "merge or squash"},
+		"another's field":    {"    key_location: https://example.org/indexnow-key.txt", "    template: \"{url}\"\n    key_location: https://example.org/indexnow-key.txt", "does not belong"},
 		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "mastodon or indexnow"},
 		"secret in the file": {"  token: {env: GITHUB_TOKEN}", "  token: ghp_abcdefghijklmnop", "mapping is expected"},
 		"secret twice":       {"  token: {env: GITHUB_TOKEN}", "  token: {env: A, file: b}", "want where the secret is"},
@@ -100,9 +101,25 @@ func flatten(err error) []*strictyaml.Error {
 }
 
 func TestTwoChannelsOnOneAccountAreRefused(t *testing.T) {
-	source := strings.Replace(example(t), "\npolicy:", "  again:\n    kind: mastodon\n    server: https://mastodon.example\n    account: press\n    token: {env: X}\n\npolicy:", 1)
-	if _, err := Parse("c.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), "same account") {
-		t.Errorf("%v", err)
+	for server, account := range map[string]string{
+		"https://mastodon.example": "press", "https://Mastodon.Example/": "press", "https://mastodon.example:443": "@Press@mastodon.example",
+	} {
+		source := strings.Replace(example(t), "\npolicy:", "  again:\n    kind: mastodon\n    server: "+server+"\n    account: \""+account+"\"\n    token: {env: X}\n\npolicy:", 1)
+		if _, err := Parse("c.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), "same account") {
+			t.Errorf("%s %s: %v", server, account, err)
+		}
+	}
+	unknown := strings.Replace(example(t), "\npolicy:", "  a: {kind: telegraph}\n  b: {kind: pigeon}\n\npolicy:", 1)
+	if _, err := Parse("c.yaml", []byte(unknown)); err == nil || strings.Contains(err.Error(), "same account") {
+		t.Errorf("two unknown kinds: %v", err)
+	}
+}
+
+func TestSecretFilesStartAtTheConfiguration(t *testing.T) {
+	source := strings.Replace(example(t), "token: {env: MASTODON_TOKEN}", "token: {file: secrets/mastodon}", 1)
+	c, err := Parse("/etc/colophon/colophon.yaml", []byte(source))
+	if err != nil || c.Channels["mastodon"].Token.File != "/etc/colophon/secrets/mastodon" {
+		t.Errorf("%v, %v", c, err)
 	}
 }
 

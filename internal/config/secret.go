@@ -9,7 +9,8 @@ import (
 	"colophon/internal/strictyaml"
 )
 
-// Secret says where a secret is: in an environment variable, or in a file.
+// Secret says where a secret is: in an environment variable, or in a file, whose relative path starts at
+// the configuration's folder.
 type Secret struct {
 	Env  string `yaml:"env"`
 	File string `yaml:"file"`
@@ -52,7 +53,7 @@ func (s Secret) Read(what string) (Value, error) {
 	}
 	raw, err := os.ReadFile(s.File)
 	if err != nil {
-		return Value{}, fmt.Errorf("%s: %w", what, err)
+		return Value{}, fmt.Errorf("%s: %w; write the secret into that file, or name another", what, err)
 	}
 	v := strings.TrimSpace(string(raw))
 	if v == "" {
