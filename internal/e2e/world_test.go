@@ -59,7 +59,9 @@ type world struct {
 	*devenv.Env
 	t      *testing.T
 	worker *exec.Cmd
-	log    *bytes.Buffer
+	// repeatedPings is how many pings must have been sent again: a fault has lost that many answers.
+	repeatedPings int
+	log           *bytes.Buffer
 }
 
 func start(t *testing.T) *world {
@@ -176,7 +178,8 @@ func (w *world) oneOfEverything(rec publish.Record) {
 	w.t.Helper()
 	a := w.World.Audit()
 	raw, _ := json.Marshal(a)
-	if a.Articles != 1 || a.Published != 1 || a.Commits != 1 || a.PullRequests != 1 || a.OpenPulls != 0 || a.Merges != 1 || a.Branches != 0 || a.Posts != 1 || a.Duplicates != 0 {
+	if a.Articles != 1 || a.Published != 1 || a.Commits != 1 || a.PullRequests != 1 || a.OpenPulls != 0 || a.Merges != 1 || a.Branches != 0 || a.Posts != 1 || a.Pings != 1+w.repeatedPings ||
+		a.Repeated != w.repeatedPings || a.Duplicates != w.repeatedPings {
 		w.t.Errorf("not one of everything: %s", raw)
 	}
 	if plain, merges := w.World.GitHub.History(); len(plain) != 1 || plain[0] != string(rec.Plan.Commit) || len(merges) != 1 {
