@@ -65,6 +65,7 @@ var faults = []fault.Rule{
 	{Kind: fault.CutBody},
 	{Kind: fault.EmptyBody},
 	{Kind: fault.WrongType},
+	{Kind: fault.MissingID},
 	{Kind: fault.Redirect},
 	{Kind: fault.Redirect, Status: 301},
 }

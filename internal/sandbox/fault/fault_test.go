@@ -3,30 +3,36 @@ package fault
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
 
+// whole is the beginning of an answer to which nothing has happened.
+const whole = `201 {"id":7,`
+
 func TestEachFaultHappensAtItsInstant(t *testing.T) {
 	for kind, c := range map[Kind]struct {
 		effects int32
-		want    string // of the client's view: "error", or status and body
+		want    string // of the client's view: "reset", "refused", "cut", or status and body
 	}{
-		ResetBefore:  {0, "error"},
-		ResetAfter:   {1, "error"},
-		HangBefore:   {0, "error"},
-		HangAfter:    {1, "error"},
+		ResetBefore:  {0, "reset"},
+		ResetAfter:   {1, "reset"},
+		HangBefore:   {0, "reset"},
+		HangAfter:    {1, "reset"},
 		StatusBefore: {0, "503"},
 		StatusAfter:  {1, "503"},
-		LateEffect:   {1, "error"},
+		LateEffect:   {1, "reset"},
 		CutBody:      {1, "cut"},
 		EmptyBody:    {1, "201 "},
 		WrongType:    {1, "201 <html>"},
+		MissingID:    {1, `201 {"name":"xxx`},
 		Redirect:     {0, "307"},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -37,7 +43,7 @@ func TestEachFaultHappensAtItsInstant(t *testing.T) {
 					effects.Add(1)
 				}
 				w.WriteHeader(http.StatusCreated)
-				fmt.Fprint(w, strings.Repeat("x", 1000))
+				fmt.Fprintf(w, `{"id":7,"name":%q}`, strings.Repeat("x", 1000))
 			}))
 			port, err := Listen(layer)
 			if err != nil {
@@ -49,7 +55,7 @@ func TestEachFaultHappensAtItsInstant(t *testing.T) {
 				rule.Status = 503
 			}
 			layer.Add(rule)
-			if got := post(port.URL() + "/posts"); !strings.HasPrefix(got, "201 xxx") {
+			if got := post(port.URL() + "/posts"); !strings.HasPrefix(got, whole) {
 				t.Errorf("the skipped request: %s", got)
 			}
 			effects.Store(0)
@@ -65,8 +71,18 @@ func TestEachFaultHappensAtItsInstant(t *testing.T) {
 			if effects.Load() != c.effects {
 				t.Errorf("%d effects, want %d", effects.Load(), c.effects)
 			}
-			if got := post(port.URL() + "/posts"); !strings.HasPrefix(got, "201 xxx") {
+			if got := post(port.URL() + "/posts"); !strings.HasPrefix(got, whole) {
 				t.Errorf("the rule is spent, and yet: %s", got)
+			}
+			hits := layer.Hits()
+			if len(hits) != 1 || hits[0].Kind != kind || hits[0].Method != "POST" || hits[0].Path != "/posts" || hits[0].Rule != 0 || hits[0].At.IsZero() {
+				t.Fatalf("%+v", hits)
+			}
+			if landed := c.effects == 1 && kind != LateEffect; hits[0].Landed != landed {
+				t.Errorf("landed %v, want %v", hits[0].Landed, landed)
+			}
+			if n := len(layer.Changes()); n != 3 {
+				t.Errorf("%d changes arrived, want 3", n)
 			}
 		})
 	}
@@ -79,8 +95,13 @@ func post(url string) string {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Post(url, "text/plain", bytes.NewBufferString("payload"))
-	if err != nil {
-		return "error"
+	switch {
+	case errors.Is(err, syscall.ECONNRESET):
+		return "reset"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case err != nil:
+		return err.Error()
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
@@ -98,7 +119,7 @@ func TestARefusedPortComesBack(t *testing.T) {
 	defer port.Close()
 	url := port.URL()
 	port.Refuse()
-	if got := post(url); got != "error" {
+	if got := post(url); got != "refused" {
 		t.Errorf("refused, and yet: %s", got)
 	}
 	if err := port.Accept(); err != nil || port.URL() != url {

@@ -20,8 +20,9 @@ type Port struct {
 	handler http.Handler
 	addr    string
 
-	mu     sync.Mutex
-	server *http.Server
+	mu       sync.Mutex
+	server   *http.Server
+	listener net.Listener
 }
 
 // Listen serves handler on a free port.
@@ -45,18 +46,20 @@ func (p *Port) Accept() error {
 		return err
 	}
 	p.addr = l.Addr().String()
-	p.server = &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second}
+	p.listener, p.server = l, &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second}
 	go p.server.Serve(l) //nolint:errcheck // it ends by Close
 	return nil
 }
 
-// Refuse stops listening and ends open connections: whoever calls is refused.
+// Refuse stops listening and ends open connections: whoever calls is refused. It closes the socket itself,
+// as the server may not have taken it over yet: until then calls would be accepted, and reset.
 func (p *Port) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.server != nil {
+		_ = p.listener.Close()
 		_ = p.server.Close()
-		p.server = nil
+		p.server, p.listener = nil, nil
 	}
 }
 

@@ -1,15 +1,23 @@
 package github
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // The bodies below carry every field that GitHub's OpenAPI description requires.
+
+func (s *Server) api(format string, args ...any) string {
+	return fmt.Sprintf("https://api.github.com/repos/%s/%s/", s.options.Owner, s.options.Repo) + fmt.Sprintf(format, args...)
+}
+
+func (s *Server) page(format string, args ...any) string {
+	return fmt.Sprintf("https://github.com/%s/%s/", s.options.Owner, s.options.Repo) + fmt.Sprintf(format, args...)
+}
 
 func (s *Server) user() map[string]any {
 	u := "https://api.github.com/users/" + s.options.Login
@@ -78,6 +86,9 @@ func (s *Server) pullBody(p *pull, req *http.Request, full bool) map[string]any 
 	if full {
 		s.mergeability(p, b)
 	}
+	if !p.Merged && p.testMerge != plumbing.ZeroHash {
+		b["merge_commit_sha"] = p.testMerge.String()
+	}
 	return b
 }
 
@@ -96,75 +107,14 @@ func (s *Server) mergeability(p *pull, b map[string]any) {
 		b["merged_by"] = s.user()
 	case p.nulls == 0 && p.State == "open":
 		base, _ := s.tip(p.Base)
-		_, clean := s.combine(base, p.HeadSHA)
+		files, clean := s.combine(base, p.HeadSHA)
+		if p.testMerge = plumbing.ZeroHash; clean {
+			p.testMerge = s.testMerge(p, base, files)
+		}
 		b["mergeable"], b["rebaseable"] = clean, clean
 		b["mergeable_state"] = map[bool]string{true: "clean", false: "dirty"}[clean]
 		if p.Draft {
 			b["mergeable_state"] = "draft"
 		}
-	}
-}
-
-// listCommits lists the ancestors of a commit that changed a path, newest first.
-func (s *Server) listCommits(req *http.Request) (*reply, *failure) {
-	q := req.URL.Query()
-	from, valid := parseHash(q.Get("sha"))
-	if tip, isBranch := s.tip(q.Get("sha")); isBranch {
-		from, valid = tip, true
-	}
-	if q.Get("sha") == "" {
-		from, valid = s.tip(s.options.Base)
-	}
-	first, err := s.repo.CommitObject(from)
-	if err != nil || !valid {
-		return nil, fail(http.StatusNotFound, "Not Found")
-	}
-	all := []any{}
-	seen := map[plumbing.Hash]bool{}
-	_ = object.NewCommitPreorderIter(first, nil, nil).ForEach(func(c *object.Commit) error {
-		if !seen[c.Hash] && s.touches(c, q.Get("path")) {
-			all = append(all, s.commitBody(c))
-		}
-		seen[c.Hash] = true
-		return nil
-	})
-	return paged(req, all), nil
-}
-
-// touches says whether a commit changed a path against each of its parents.
-func (s *Server) touches(c *object.Commit, path string) bool {
-	if path == "" {
-		return true
-	}
-	blob := func(h plumbing.Hash) plumbing.Hash {
-		t, found := s.tree(h.String())
-		if !found {
-			return plumbing.ZeroHash
-		}
-		f, err := t.File(path)
-		if err != nil {
-			return plumbing.ZeroHash
-		}
-		return f.Hash
-	}
-	mine := blob(c.Hash)
-	for _, p := range c.ParentHashes {
-		if blob(p) == mine {
-			return false
-		}
-	}
-	return len(c.ParentHashes) > 0 || mine != plumbing.ZeroHash
-}
-
-func (s *Server) commitBody(c *object.Commit) map[string]any {
-	inner := s.gitCommitBody(c)
-	parents := inner["parents"]
-	commit := map[string]any{"comment_count": 0}
-	for _, name := range []string{"author", "committer", "message", "tree", "verification", "url"} {
-		commit[name] = inner[name]
-	}
-	return map[string]any{
-		"sha": c.Hash.String(), "node_id": inner["node_id"], "url": s.api("commits/%s", c.Hash), "html_url": inner["html_url"],
-		"comments_url": s.api("commits/%s/comments", c.Hash), "commit": commit, "author": s.user(), "committer": s.user(), "parents": parents,
 	}
 }

@@ -24,11 +24,12 @@ type pull struct {
 	Created, Updated  time.Time
 	ClosedAt          *time.Time
 
-	nulls int // reads until mergeability is known
+	nulls     int           // reads until mergeability is known
+	testMerge plumbing.Hash // once it is
 }
 
-func (s *Server) page(format string, args ...any) string {
-	return fmt.Sprintf("https://github.com/%s/%s/", s.options.Owner, s.options.Repo) + fmt.Sprintf(format, args...)
+func (p *pull) close() {
+	p.State, p.ClosedAt, p.Updated = "closed", now(), *now()
 }
 
 // listPulls filters as GitHub does; a head without an owner is silently ignored.
@@ -38,10 +39,11 @@ func (s *Server) listPulls(req *http.Request) (*reply, *failure) {
 	if state == "" {
 		state = "open"
 	}
-	_, head, filtered := strings.Cut(q.Get("head"), ":")
+	owner, head, filtered := strings.Cut(q.Get("head"), ":")
+	ours := strings.EqualFold(owner, s.options.Owner)
 	all := []any{}
 	for _, p := range slices.Backward(s.pulls) {
-		if state != "all" && p.State != state || filtered && p.Head != head || q.Get("base") != "" && p.Base != q.Get("base") {
+		if state != "all" && p.State != state || filtered && (!ours || p.Head != head) || q.Get("base") != "" && p.Base != q.Get("base") {
 			continue
 		}
 		all = append(all, s.pullBody(p, req, false))
@@ -60,11 +62,24 @@ func paged(req *http.Request, all []any) *reply {
 	from := min((number-1)*size, len(all))
 	to := min(from+size, len(all))
 	r := ok(all[from:to])
-	if to < len(all) {
-		next := url.URL{Scheme: "http", Host: req.Host, Path: req.URL.Path}
-		q.Set("page", strconv.Itoa(number+1))
-		next.RawQuery = q.Encode()
-		r.header = http.Header{"Link": {fmt.Sprintf(`<%s>; rel="next"`, &next)}}
+	last := max(1, (len(all)+size-1)/size)
+	var links []string
+	link := func(rel string, page int) {
+		to := url.URL{Scheme: "http", Host: req.Host, Path: req.URL.Path}
+		q.Set("page", strconv.Itoa(page))
+		to.RawQuery = q.Encode()
+		links = append(links, fmt.Sprintf(`<%s>; rel="%s"`, &to, rel))
+	}
+	if number > 1 {
+		link("prev", min(number-1, last))
+		link("first", 1)
+	}
+	if number < last {
+		link("next", number+1)
+		link("last", last)
+	}
+	if links != nil {
+		r.header = http.Header{"Link": {strings.Join(links, ", ")}}
 	}
 	return r
 }
@@ -76,10 +91,15 @@ func atoi(s string) int {
 	return n
 }
 
+// invalid is a refusal that says why in words.
 func invalid(message string) *failure {
-	return &failure{status: http.StatusUnprocessableEntity, message: "Validation Failed", errors: []map[string]string{
-		{"resource": "PullRequest", "code": "custom", "message": message},
-	}}
+	return refused(map[string]string{"code": "custom", "message": message})
+}
+
+// refused is GitHub's answer to a pull request that makes no sense.
+func refused(why map[string]string) *failure {
+	why["resource"] = "PullRequest"
+	return &failure{status: http.StatusUnprocessableEntity, message: "Validation Failed", errors: []map[string]string{why}}
 }
 
 func (s *Server) createPull(req *http.Request) (*reply, *failure) {
@@ -96,26 +116,31 @@ func (s *Server) createPull(req *http.Request) (*reply, *failure) {
 	}
 	head, okHead := s.tip(branch)
 	base, okBase := s.tip(in.Base)
-	if !okHead || !okBase || in.Title == "" {
-		field := map[bool]string{true: "base", false: "head"}[okHead]
-		return nil, &failure{status: http.StatusUnprocessableEntity, message: "Validation Failed", errors: []map[string]string{
-			{"resource": "PullRequest", "field": field, "code": "invalid"},
-		}}
-	}
-	for _, p := range s.pulls {
-		if p.State == "open" && p.Head == branch && p.Base == in.Base {
-			return nil, invalid(fmt.Sprintf("A pull request already exists for %s:%s.", s.options.Owner, branch))
-		}
+	switch {
+	case !okHead:
+		return nil, refused(map[string]string{"field": "head", "code": "invalid"})
+	case !okBase:
+		return nil, refused(map[string]string{"field": "base", "code": "invalid"})
+	case in.Title == "":
+		return nil, refused(map[string]string{"field": "title", "code": "missing_field"})
+	case s.hasOpen(branch, in.Base):
+		return nil, invalid(fmt.Sprintf("A pull request already exists for %s:%s.", s.options.Owner, branch))
 	}
 	if s.ancestors(base)[head] {
 		return nil, invalid(fmt.Sprintf("No commits between %s and %s", in.Base, branch))
 	}
 	p := &pull{
 		Number: len(s.pulls) + 1, Title: in.Title, Body: in.Body, Head: branch, Base: in.Base, State: "open", HeadSHA: head, BaseSHA: base,
-		Draft: in.Draft, Created: *now(), Updated: *now(), nulls: s.options.MergeabilityDelay,
+		Draft: in.Draft, Created: *now(), Updated: *now(), nulls: 1, // nothing is known yet
 	}
 	s.pulls = append(s.pulls, p)
-	return &reply{status: http.StatusCreated, body: s.pullBody(p, req, true)}, nil
+	body := s.pullBody(p, req, true)
+	p.nulls = s.options.MergeabilityDelay
+	return &reply{status: http.StatusCreated, body: body}, nil
+}
+
+func (s *Server) hasOpen(head, base string) bool {
+	return slices.ContainsFunc(s.pulls, func(p *pull) bool { return p.State == "open" && p.Head == head && p.Base == base })
 }
 
 func (s *Server) find(req *http.Request) (*pull, *failure) {
@@ -147,108 +172,41 @@ func (s *Server) updatePull(req *http.Request) (*reply, *failure) {
 	if bad := read(req, &in); bad != nil {
 		return nil, bad
 	}
+	if in.State != nil && *in.State != p.State {
+		if bad := s.setState(p, *in.State); bad != nil {
+			return nil, bad
+		}
+	}
 	if in.Title != nil {
 		p.Title = *in.Title
 	}
 	if in.Body != nil {
 		p.Body = *in.Body
 	}
-	if in.State != nil && !p.Merged {
-		p.State, p.ClosedAt = *in.State, nil
-		if p.State == "closed" {
-			p.ClosedAt = now()
-		}
-	}
+	p.Updated = *now()
 	return ok(s.pullBody(p, req, true)), nil
 }
 
-// mergePull merges as GitHub does: what cannot be merged, a conflict and what is merged already are one
-// and the same 405.
-func (s *Server) mergePull(req *http.Request) (*reply, *failure) {
-	p, bad := s.find(req)
-	if bad != nil {
-		return nil, bad
+// setState closes a pull request, or opens it again when nothing stands against that.
+func (s *Server) setState(p *pull, state string) *failure {
+	tip, exists := s.tip(p.Head)
+	switch {
+	case state == "closed":
+		p.close()
+		return nil
+	case state != "open":
+		return refused(map[string]string{"field": "state", "code": "invalid"})
+	case p.Merged:
+		return invalid("state cannot be changed. The pull request cannot be reopened.")
+	case !exists:
+		return invalid(fmt.Sprintf("state cannot be changed. The %s branch has been deleted.", p.Head))
+	case !s.ancestors(tip)[p.HeadSHA]:
+		return invalid(fmt.Sprintf("state cannot be changed. The %s branch was force-pushed or recreated.", p.Head))
+	case s.hasOpen(p.Head, p.Base):
+		return invalid(fmt.Sprintf("A pull request already exists for %s:%s.", s.options.Owner, p.Head))
 	}
-	var in struct {
-		SHA           string
-		CommitTitle   string `json:"commit_title"`
-		CommitMessage string `json:"commit_message"`
-		MergeMethod   string `json:"merge_method"`
-	}
-	if bad := read(req, &in); bad != nil {
-		return nil, bad
-	}
-	if p.State != "open" || p.Draft {
-		return nil, fail(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
-	}
-	if in.SHA != "" && in.SHA != p.HeadSHA.String() {
-		return nil, fail(http.StatusConflict, "Head branch was modified. Review and try the merge again.")
-	}
-	base, _ := s.tip(p.Base)
-	files, clean := s.combine(base, p.HeadSHA)
-	if !clean {
-		return nil, fail(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
-	}
-	message := strings.TrimRight(in.CommitTitle+"\n\n"+in.CommitMessage, "\n")
-	if in.CommitTitle == "" {
-		message = fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s", p.Number, s.options.Owner, p.Head, p.Title)
-	}
-	parents := []plumbing.Hash{base}
-	switch in.MergeMethod {
-	case "", "merge":
-		parents = append(parents, p.HeadSHA)
-	case "squash":
-	default:
-		return nil, fail(http.StatusMethodNotAllowed, "%s merges are not allowed on this repository.", strings.ToUpper(in.MergeMethod[:1])+in.MergeMethod[1:])
-	}
-	self := s.self()
-	commit := s.putCommit(s.putTree(files), parents, self, self, message)
-	if err := s.move(p.Base, commit); err != nil {
-		return nil, fail(http.StatusMethodNotAllowed, "Base branch was modified. Review and try the merge again.")
-	}
-	if s.unrecorded {
-		s.unrecorded = false
-		return nil, fail(http.StatusBadGateway, "Server Error")
-	}
-	p.State, p.Merged, p.MergeCommit, p.ClosedAt, p.nulls = "closed", true, commit, now(), 0
-	return ok(map[string]any{"sha": commit.String(), "merged": true, "message": "Pull Request successfully merged"}), nil
-}
-
-// combine merges two commits over their common ancestor, file by file; clean is false when one file was
-// changed in two ways.
-func (s *Server) combine(base, head plumbing.Hash) (files map[string]file, clean bool) {
-	b, errB := s.repo.CommitObject(base)
-	h, errH := s.repo.CommitObject(head)
-	if errB != nil || errH != nil {
-		return nil, false
-	}
-	before := map[string]file{}
-	if common, err := b.MergeBase(h); err == nil && len(common) > 0 {
-		t, _ := s.tree(common[0].Hash.String())
-		before = s.flat(t)
-	}
-	bt, _ := s.tree(base.String())
-	ht, _ := s.tree(head.String())
-	ours, theirs := s.flat(bt), s.flat(ht)
-	for path, f := range theirs {
-		if f == before[path] || f == ours[path] {
-			continue
-		}
-		if ours[path] != before[path] {
-			return nil, false
-		}
-		ours[path] = f
-	}
-	for path, f := range before {
-		if _, kept := theirs[path]; kept {
-			continue
-		}
-		if ours[path] != f && ours[path] != (file{}) {
-			return nil, false
-		}
-		delete(ours, path)
-	}
-	return ours, true
+	p.State, p.ClosedAt, p.HeadSHA, p.nulls = "open", nil, tip, s.options.MergeabilityDelay
+	return nil
 }
 
 var pullPage = template.Must(template.New("pull").Parse(`<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">

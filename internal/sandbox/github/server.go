@@ -1,13 +1,16 @@
 // Package github is a strict GitHub for one repository: the REST API, version 2022-11-28, as far as
 // publishing needs it, over a real bare Git repository that the git program can read.
 //
-// It refuses what GitHub refuses, with GitHub's statuses and bodies; a second open pull request for a
-// branch, a merge whose head has moved, a conflict. It merges whole files, not lines.
+// It refuses what GitHub refuses, with GitHub's statuses and bodies: a second open pull request for a
+// branch, a merge whose head has moved, a conflict. It merges whole files, not lines. Pull requests and
+// counts are kept in memory only; the repository outlives them.
 package github
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -37,8 +40,8 @@ type Options struct {
 
 // Counts is what reached the server and what came of it.
 type Counts struct {
-	Mutations    map[string]int `json:"mutations"` // that succeeded, by kind
-	Arrived      int            `json:"github_mutations"`
+	Mutations    map[string]int `json:"mutations"`        // that took effect, by kind
+	Arrived      int            `json:"github_mutations"` // whatever came of them
 	Reads        int            `json:"github_reads"`
 	PullRequests int            `json:"pull_requests"`
 	Merges       int            `json:"merges"`
@@ -51,7 +54,6 @@ type Server struct {
 
 	mu     sync.Mutex
 	repo   *git.Repository
-	seed   plumbing.Hash // the first commit
 	pulls  []*pull
 	counts Counts
 	// unrecorded makes the next merge land in Git alone.
@@ -82,10 +84,10 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s := &Server{options: o, repo: repo, mux: http.NewServeMux(), counts: Counts{Mutations: map[string]int{}}}
-	if tip, ok := s.tip(o.Base); ok {
-		s.seed = tip
-	} else if err := s.begin(); err != nil {
-		return nil, err
+	if _, ok := s.tip(o.Base); !ok {
+		if err := s.begin(); err != nil {
+			return nil, err
+		}
 	}
 	s.routes()
 	return s, nil
@@ -98,23 +100,31 @@ func (s *Server) begin() error {
 		files[path] = file{mode: "100644", hash: s.put(plumbing.BlobObject, []byte(content))}
 	}
 	who := stamp{Name: "Example", Email: "example@example.org", Date: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	s.seed = s.putCommit(s.putTree(files), nil, who, who, "Begin the blog")
-	return s.move(s.options.Base, s.seed)
+	return s.move(s.options.Base, s.putCommit(s.putTree(files), nil, who, who, "Begin the blog"))
 }
 
 func (s *Server) routes() {
 	r := "/repos/{owner}/{repo}"
 	s.handle("GET "+r, "", s.getRepo)
+	s.handle("GET /user", "", s.getUser)
+	s.handle("GET /rate_limit", "", s.getRateLimit)
 	s.handle("GET "+r+"/git/ref/{ref...}", "", s.getRef)
+	s.handle("GET "+r+"/git/matching-refs/{ref...}", "", s.matchingRefs)
 	s.handle("POST "+r+"/git/refs", "ref_create", s.createRef)
 	s.handle("PATCH "+r+"/git/refs/{ref...}", "ref_update", s.updateRef)
 	s.handle("DELETE "+r+"/git/refs/{ref...}", "ref_delete", s.deleteRef)
+	s.handle("GET "+r+"/git/blobs/{sha}", "", s.getBlob)
+	s.handle("POST "+r+"/git/blobs", "blob", s.createBlob)
 	s.handle("GET "+r+"/git/trees/{sha}", "", s.getTree)
 	s.handle("POST "+r+"/git/trees", "tree", s.createTree)
 	s.handle("GET "+r+"/git/commits/{sha}", "", s.getGitCommit)
 	s.handle("POST "+r+"/git/commits", "commit", s.createCommit)
 	s.handle("GET "+r+"/contents/{path...}", "", s.getContents)
 	s.handle("GET "+r+"/commits", "", s.listCommits)
+	s.handle("GET "+r+"/commits/{ref}", "", s.getCommit)
+	s.handle("GET "+r+"/commits/{ref}/status", "", s.getStatus)
+	s.handle("GET "+r+"/commits/{ref}/check-runs", "", s.listCheckRuns)
+	s.handle("GET "+r+"/rules/branches/{branch...}", "", s.listRules)
 	s.handle("GET "+r+"/pulls", "", s.listPulls)
 	s.handle("POST "+r+"/pulls", "pull_create", s.createPull)
 	s.handle("GET "+r+"/pulls/{number}", "", s.getPull)
@@ -129,6 +139,7 @@ type failure struct {
 	status  int
 	message string
 	errors  []map[string]string
+	landed  bool // the effect has happened all the same
 }
 
 func fail(status int, format string, args ...any) *failure {
@@ -146,24 +157,30 @@ func ok(body any) *reply { return &reply{status: http.StatusOK, body: body} }
 
 func (s *Server) handle(pattern, kind string, f func(*http.Request) (*reply, *failure)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
-		s.mu.Lock()
-		if kind == "" {
-			s.counts.Reads++
-		} else {
-			s.counts.Arrived++
-		}
-		before, _ := s.tip(s.options.Base)
-		answer, bad := s.guarded(req, f)
-		after, _ := s.tip(s.options.Base)
-		if bad == nil && kind != "" {
-			s.counts.Mutations[kind]++
-		}
-		s.mu.Unlock()
+		before, after, answer, bad := s.counted(kind, req, f)
 		if after != before && s.options.OnBaseMoved != nil {
 			s.options.OnBaseMoved(after.String())
 		}
 		write(w, answer, bad)
 	})
+}
+
+// counted answers a request, alone, with the base's tip before and after it.
+func (s *Server) counted(kind string, req *http.Request, f func(*http.Request) (*reply, *failure)) (before, after plumbing.Hash, answer *reply, bad *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kind == "" {
+		s.counts.Reads++
+	} else {
+		s.counts.Arrived++
+	}
+	before, _ = s.tip(s.options.Base)
+	answer, bad = s.guarded(req, f)
+	after, _ = s.tip(s.options.Base)
+	if kind != "" && (bad == nil || bad.landed) {
+		s.counts.Mutations[kind]++
+	}
+	return before, after, answer, bad
 }
 
 // guarded lets a request in that has the token and means this repository.
@@ -172,7 +189,8 @@ func (s *Server) guarded(req *http.Request, f func(*http.Request) (*reply, *fail
 	if token != s.options.Token || !strings.EqualFold(scheme, "bearer") && !strings.EqualFold(scheme, "token") {
 		return nil, fail(http.StatusUnauthorized, "Bad credentials")
 	}
-	if !strings.EqualFold(req.PathValue("owner"), s.options.Owner) || !strings.EqualFold(req.PathValue("repo"), s.options.Repo) {
+	owner, repo := req.PathValue("owner"), req.PathValue("repo")
+	if strings.HasPrefix(req.URL.Path, "/repos/") && !(strings.EqualFold(owner, s.options.Owner) && strings.EqualFold(repo, s.options.Repo)) {
 		return nil, fail(http.StatusNotFound, "Not Found")
 	}
 	return f(req)
@@ -201,10 +219,15 @@ func write(w http.ResponseWriter, r *reply, bad *failure) {
 
 // read decodes a request's body, as strictly as GitHub does: unknown names pass, wrong types do not.
 func read(req *http.Request, v any) *failure {
-	if err := json.NewDecoder(req.Body).Decode(v); err != nil {
+	err := json.NewDecoder(req.Body).Decode(v)
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fail(http.StatusBadRequest, "Problems parsing JSON")
 	}
-	return nil
+	return fail(http.StatusUnprocessableEntity, "Invalid request.\n\n%v", err)
 }
 
 // ServeHTTP answers one request.

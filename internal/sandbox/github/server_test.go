@@ -1,8 +1,11 @@
 package github
 
 import (
+	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -35,6 +38,72 @@ func TestTheRepositoryIsGits(t *testing.T) {
 	gitSays(t, dir, "fsck", "--strict")
 	if plain, merges := c.server.History(); len(plain) != 1 || len(merges) != 1 {
 		t.Errorf("history: %v, %v", plain, merges)
+	}
+}
+
+// unchecked sends one request whose answer GitHub does not describe, and answers the status.
+func (c *checked) unchecked(method, path, body string) int {
+	c.t.Helper()
+	req, err := http.NewRequest(method, c.url+"/repos/acme/blog"+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer secret")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// tree is a commit's tree.
+func (c *checked) tree(commit string) string {
+	c.t.Helper()
+	_, got := c.call("GET", "/git/commits/"+commit, nil)
+	return got["tree"].(map[string]any)["sha"].(string)
+}
+
+func TestACommitHasTheNameThatGitGivesIt(t *testing.T) {
+	c := newChecked(t, 0)
+	parent := c.tip("main")
+	tree := c.tree(parent)
+	for date, line := range map[string]string{
+		"2026-10-04T06:30:00Z": "1791095400 +0000", "2026-10-04T06:30:00.9Z": "1791095400 +0000", "2026-10-04T06:30:00-03:30": "1791108000 -0330",
+	} {
+		who := map[string]any{"name": "Ada", "email": "ada@example.org", "date": date}
+		_, got := c.call("POST", "/git/commits", map[string]any{"message": "Publish\n\nKey: 1", "tree": tree, "parents": []any{parent}, "author": who})
+		plain := fmt.Sprintf("tree %s\nparent %s\nauthor Ada <ada@example.org> %s\ncommitter Ada <ada@example.org> %[3]s\n\nPublish\n\nKey: 1", tree, parent, line)
+		file := filepath.Join(t.TempDir(), "commit")
+		if err := os.WriteFile(file, []byte(plain), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := c.server.options.Dir
+		if want := gitSays(t, dir, "hash-object", "-t", "commit", file); got["sha"] != want {
+			t.Errorf("%s: %v, git says %s", date, got["sha"], want)
+		}
+		if got := gitSays(t, dir, "cat-file", "commit", got["sha"].(string)); got != plain {
+			t.Errorf("%s: git reads %q, want %q", date, got, plain)
+		}
+	}
+	_, got := c.call("POST", "/git/commits", map[string]any{"message": "m", "tree": tree, "committer": map[string]any{"name": "Ada", "email": "ada@example.org"}})
+	if date, _ := got["committer"].(map[string]any)["date"].(string); !strings.HasPrefix(date, "2") {
+		t.Errorf("a commit without a date was made at %q", date)
+	}
+}
+
+func TestARepositoryIsKeptWhenItIsOpenedAgain(t *testing.T) {
+	c := newChecked(t, 0)
+	number := c.article("colophon/a", "posts/a.md", "a\n")
+	c.call("PUT", "/pulls/"+number+"/merge", nil)
+	again, err := New(c.server.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, merges := again.History()
+	commit, files, err := again.Tree("main")
+	if err != nil || commit != c.tip("main") || string(files["posts/a.md"]) != "a\n" || len(plain) != 1 || len(merges) != 1 {
+		t.Errorf("%s %v; plain %v, merges %v; %v", commit, files, plain, merges, err)
 	}
 }
 

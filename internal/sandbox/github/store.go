@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 	"time"
@@ -25,13 +26,16 @@ type stamp struct {
 	Date  time.Time `json:"date"`
 }
 
+// crud is what Git leaves out of names and addresses.
+var crud = strings.NewReplacer("<", "", ">", "", "\n", "", "\x00", "")
+
 func (p stamp) line() string {
 	_, offset := p.Date.Zone()
 	sign := '+'
 	if offset < 0 {
 		sign, offset = '-', -offset
 	}
-	return fmt.Sprintf("%s <%s> %d %c%02d%02d", p.Name, p.Email, p.Date.Unix(), sign, offset/3600, offset%3600/60)
+	return fmt.Sprintf("%s <%s> %d %c%02d%02d", crud.Replace(p.Name), crud.Replace(p.Email), p.Date.Unix(), sign, offset/3600, offset%3600/60)
 }
 
 // put stores one object. The store is a folder of this machine: a failure is the machine's, and panics.
@@ -103,6 +107,15 @@ func (s *Server) putCommit(tree plumbing.Hash, parents []plumbing.Hash, author, 
 	return s.put(plumbing.CommitObject, b.Bytes())
 }
 
+func contents(o plumbing.EncodedObject) ([]byte, error) {
+	r, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
 // flat is a commit's or tree's whole content.
 func (s *Server) flat(tree *object.Tree) map[string]file {
 	out := map[string]file{}
@@ -134,7 +147,7 @@ func (s *Server) move(branch string, to plumbing.Hash) error {
 			p.HeadSHA = to
 		}
 		if p.Head == branch || p.Base == branch {
-			p.nulls = s.options.MergeabilityDelay
+			p.nulls, p.testMerge, p.Updated = s.options.MergeabilityDelay, plumbing.ZeroHash, *now()
 		}
 	}
 	return nil
@@ -180,17 +193,20 @@ func (s *Server) Tree(branch string) (commit string, files map[string][]byte, er
 func (s *Server) History() (plain, merges []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tip, _ := s.tip(s.options.Base)
-	for h := range s.ancestors(tip) {
-		c, err := s.repo.CommitObject(h)
-		switch {
-		case err != nil || h == s.seed:
-		case len(c.ParentHashes) > 1:
-			merges = append(merges, h.String())
-		default:
-			plain = append(plain, h.String())
-		}
+	tip, found := s.commit(s.options.Base)
+	if !found {
+		return nil, nil
 	}
+	_ = object.NewCommitIterCTime(tip, nil, nil).ForEach(func(c *object.Commit) error {
+		switch len(c.ParentHashes) {
+		case 0:
+		case 1:
+			plain = append(plain, c.Hash.String())
+		default:
+			merges = append(merges, c.Hash.String())
+		}
+		return nil
+	})
 	return plain, merges
 }
 

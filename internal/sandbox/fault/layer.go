@@ -1,0 +1,181 @@
+package fault
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+)
+
+// Layer is a handler that lets requests through to another, except those that a rule is for.
+type Layer struct {
+	next http.Handler
+
+	mu      sync.Mutex
+	rules   []*rule
+	added   int // rules, ever
+	hits    []Hit
+	changes []Change
+	news    chan struct{} // closed, and made anew, whenever there is a hit
+}
+
+// New puts a layer in front of next.
+func New(next http.Handler) *Layer { return &Layer{next: next, news: make(chan struct{})} }
+
+// Change is a request that was to change something, whatever came of it.
+type Change struct{ Method, Path string }
+
+// Changes lists the requests that were to change something, in the order of their arrival.
+func (l *Layer) Changes() []Change {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Change(nil), l.changes...)
+}
+
+// Add adds a rule. It panics when the kind is none of the kinds, or the path no regular expression: both
+// are mistakes in a test, which would otherwise pass without its fault.
+func (l *Layer) Add(r Rule) {
+	if err := l.add(r); err != nil {
+		panic(err)
+	}
+}
+
+func (l *Layer) add(r Rule) error {
+	c, err := compile(r)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.index = l.added
+	l.added++
+	l.rules = append(l.rules, c)
+	return nil
+}
+
+// Clear takes all rules away.
+func (l *Layer) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rules = nil
+}
+
+// Hits lists what has gone wrong so far.
+func (l *Layer) Hits() []Hit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Hit{}, l.hits...)
+}
+
+// Wait waits until n requests have gone wrong. A request counts when its effect, if it has one, has
+// landed: the moment to kill whoever waits for the answer. A late effect counts before it lands.
+func (l *Layer) Wait(ctx context.Context, n int) error {
+	for {
+		l.mu.Lock()
+		done, news := len(l.hits) >= n, l.news
+		l.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *Layer) match(req *http.Request) *rule {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !reads(req) {
+		l.changes = append(l.changes, Change{req.Method, req.URL.Path})
+	}
+	for _, r := range l.rules {
+		if !r.matches(req) {
+			continue
+		}
+		if r.Skip > 0 {
+			r.Skip--
+			continue
+		}
+		if r.Times > 0 {
+			r.Times--
+		}
+		hit := *r
+		return &hit
+	}
+	return nil
+}
+
+func (l *Layer) hit(r *rule, req *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hits = append(l.hits, Hit{Rule: r.index, Kind: r.Kind, Method: req.Method, Path: req.URL.Path, At: time.Now(), Landed: r.Kind.lands()})
+	close(l.news)
+	l.news = make(chan struct{})
+}
+
+// ServeHTTP answers one request, rightly or wrongly.
+func (l *Layer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r := l.match(req)
+	if r == nil {
+		l.next.ServeHTTP(w, req)
+		return
+	}
+	body := drain(req)
+	gone := req.Context().Done()
+	// The effect must not end because the client has left.
+	req = req.WithContext(context.WithoutCancel(req.Context()))
+	effect := func() *httptest.ResponseRecorder {
+		rec := httptest.NewRecorder()
+		req.Body = body()
+		l.next.ServeHTTP(rec, req)
+		return rec
+	}
+	switch r.Kind {
+	case ResetBefore:
+		l.hit(r, req)
+		reset(w)
+	case ResetAfter:
+		effect()
+		l.hit(r, req)
+		reset(w)
+	case HangBefore, HangAfter:
+		if r.Kind == HangAfter {
+			effect()
+		}
+		l.hit(r, req)
+		hang(gone, r.Delay)
+		reset(w)
+	case StatusBefore, StatusAfter:
+		if r.Kind == StatusAfter {
+			effect()
+		}
+		l.hit(r, req)
+		status(w, r)
+	case LateEffect:
+		l.hit(r, req)
+		time.AfterFunc(r.Delay, func() {
+			defer func() { _ = recover() }() // as net/http does with a handler that panics
+			effect()
+		})
+		reset(w)
+	case CutBody, EmptyBody, WrongType, MissingID:
+		rec := effect()
+		l.hit(r, req)
+		spoil(w, r.Kind, rec)
+	case Redirect:
+		l.hit(r, req)
+		w.Header().Set("Location", "http://"+req.Host+"/elsewhere"+req.URL.Path)
+		r.headers(w)
+		w.WriteHeader(r.Status)
+	case Stale:
+		l.hit(r, req)
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		r.headers(w)
+		w.WriteHeader(r.Status)
+		_, _ = w.Write([]byte(`{"message":"Not Found"}`))
+	}
+}
