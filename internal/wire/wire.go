@@ -69,7 +69,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if changes(req.Method) {
 		if err := permit.Spend(req.Context()); err != nil {
 			closeBody(req)
-			return nil, &publish.Trouble{Kind: publish.NotSent, Condition: "no_permit", Detail: req.Method + " " + plain(req.URL), Err: err}
+			return nil, withoutPermit(req, err)
 		}
 		via = g.changes
 	}
@@ -91,6 +91,16 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &capped{body: resp.Body, left: g.options.MaxBody, limit: g.options.MaxBody}
 	return resp, nil
+}
+
+// withoutPermit refuses a change. That nothing was sent is proven, except for a second request: the first, on
+// the same permit, may have arrived.
+func withoutPermit(req *http.Request, err error) error {
+	kind := publish.NotSent
+	if errors.Is(err, permit.ErrSpent) {
+		kind = publish.Unknown
+	}
+	return &publish.Trouble{Kind: kind, Condition: "no_permit", Detail: req.Method + " " + plain(req.URL), Err: err}
 }
 
 func changes(method string) bool {

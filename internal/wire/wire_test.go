@@ -43,6 +43,8 @@ func TestChangesNeedAPermitAndUseItUp(t *testing.T) {
 		resp.Body.Close()
 		if _, err := c.Do(request(t, ctx, method, server.URL, "x")); !errors.Is(err, permit.ErrSpent) {
 			t.Errorf("a second %s: %v", method, err)
+		} else if got := publish.AsTrouble(err); got.Kind != publish.Unknown {
+			t.Errorf("a second %s is taken for %s, though the first has arrived", method, got.Kind)
 		}
 		if arrived.Load() != 1 {
 			t.Errorf("%s: %d requests arrived", method, arrived.Load())
