@@ -88,7 +88,7 @@ func JudgePage(e Expected, p PageSeen) Judgement {
 	if p.Cache != "" && v != IsLive {
 		detail += " (" + p.Cache + ")"
 	}
-	return Judgement{Surface: "page", Verdict: v, Detail: detail}
+	return Judgement{Surface: "page", Verdict: v, Detail: Clip(detail)}
 }
 
 func judgePage(e Expected, p PageSeen) (Verdict, string) {
@@ -175,6 +175,12 @@ func distinct(urls []string) []string {
 
 // JudgeListing decides whether a listing holds the article's URL exactly once, and no variant of it.
 func JudgeListing(e Expected, l ListingSeen) Judgement {
+	j := judgeListing(e, l)
+	j.Detail = Clip(j.Detail)
+	return j
+}
+
+func judgeListing(e Expected, l ListingSeen) Judgement {
 	j := Judgement{Surface: l.Surface, Verdict: IsLive}
 	if l.Problem != "" {
 		j.Verdict, j.Detail = Unreadable, l.Problem

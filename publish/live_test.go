@@ -1,8 +1,10 @@
 package publish
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var expected = Expected{
@@ -96,4 +98,18 @@ func FuzzNormalURL(f *testing.F) {
 			t.Fatalf("%q: %q, then %q", s, n, NormalURL(n))
 		}
 	})
+}
+
+func TestWhatARemoteSaysIsCutShort(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	p := page()
+	p.Titles, p.Dates, p.Location, p.Cache = []string{long}, []string{long}, long, long
+	entries := []string{"https://example.org/posts/a/?" + long}
+	_, _, summary := Live([]Judgement{JudgePage(expected, p), JudgeListing(expected, ListingSeen{Entries: entries}), JudgeListing(expected, ListingSeen{Problem: long})})
+	said := (&Trouble{Detail: long, Err: errors.New(long)}).Error()
+	for _, s := range []string{summary, said} {
+		if len(s) > 4000 || !utf8.ValidString(s) {
+			t.Errorf("%d bytes, valid %v", len(s), utf8.ValidString(s))
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -34,14 +35,25 @@ type Trouble struct {
 }
 
 func (t *Trouble) Error() string {
-	s := t.Detail
+	s := Clip(t.Detail)
 	if t.Status != 0 {
 		s = fmt.Sprintf("%s (HTTP %d)", s, t.Status)
 	}
 	if t.Err != nil {
-		s = fmt.Sprintf("%s: %v", s, t.Err)
+		s = fmt.Sprintf("%s: %s", s, Clip(t.Err.Error()))
 	}
 	return s
+}
+
+// maxSaid is how much of what a remote says is repeated, in bytes.
+const maxSaid = 500
+
+// Clip cuts short what a remote says: it goes into histories and onto pages.
+func Clip(s string) string {
+	if len(s) <= maxSaid {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxSaid], "") + "…"
 }
 
 func (t *Trouble) Unwrap() error { return t.Err }

@@ -40,7 +40,7 @@ const maxSitemaps = 20
 func (s *Site) Look(ctx context.Context, e publish.Expected) ([]publish.Judgement, []publish.Evidence, error) {
 	page, note := s.page(ctx, string(e.URL))
 	judgements := []publish.Judgement{publish.JudgePage(e, page)}
-	evidence := []publish.Evidence{{At: time.Now().UTC(), Look: "GET " + string(e.URL), Saw: note}}
+	evidence := []publish.Evidence{{At: time.Now().UTC(), Look: "GET " + string(e.URL), Saw: publish.Clip(note)}}
 	for _, l := range []struct {
 		surface, url string
 		read         func(context.Context, string) publish.ListingSeen
