@@ -42,7 +42,7 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 		return unreadable("the ledger", err)
 	}
 	if prior.State == publish.Done {
-		return passed(op, prior.Receipt, nil)
+		return s.done(ctx, e, prior, approval)
 	}
 	if traits.LookFirst || prior.Attempts > 0 {
 		res, absent := s.look(ctx, e, prior)
@@ -58,6 +58,20 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 		return publish.Result{Outcome: publish.NotConfirmed, Condition: "claimed", Detail: op.What + ": " + err.Error(), Attempt: prior.Attempts}
 	}
 	return s.judge(ctx, e, done)
+}
+
+// done is how an operation stands that the ledger knows to be done. It is believed, unless a person had to
+// decide because looks did not show it: then it has to be seen, and is never made again by us.
+func (s *Steps) done(ctx context.Context, e publish.Effect, prior publish.Prior, approval *publish.Approval) publish.Result {
+	if approval == nil || !e.Traits().LookAfter {
+		return passed(e.Operation(), prior.Receipt, nil)
+	}
+	res, absent := s.look(ctx, e, prior)
+	if absent {
+		res.Condition, res.Detail = "claimed_but_absent", e.Operation().What+": it was answered as done, and cannot be seen"
+		res.Next = "make it by hand at the remote, then decide retry; or abandon"
+	}
+	return res
 }
 
 // told logs how an operation stands, in fields that can be searched for.

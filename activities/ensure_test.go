@@ -147,3 +147,18 @@ func TestOnlyWhatProvablyDidNothingMayBeRepeatedByRule(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatWasClaimedAndIsNotSeenIsNotPassedByARetry(t *testing.T) {
+	l, e := open(t), &effect{traits: git, presence: publish.Absent}
+	if res := ensureOnce(t, l, e, nil); res.Outcome != publish.NotConfirmed {
+		t.Fatalf("%+v", res)
+	}
+	approval := &publish.Approval{Operation: e.Operation().Key(), Attempt: 1, By: "Ada"}
+	if res := ensureOnce(t, l, e, approval); res.Outcome != publish.Blocked || res.Condition != "claimed_but_absent" || res.Next == "" || e.applies != 1 {
+		t.Errorf("%+v, %d requests", res, e.applies)
+	}
+	e.presence = publish.Present // put right by hand
+	if res := ensureOnce(t, l, e, approval); res.Outcome != publish.Passed || e.applies != 1 {
+		t.Errorf("%+v, %d requests", res, e.applies)
+	}
+}
