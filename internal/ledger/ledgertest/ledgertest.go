@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger) {
 		"AnotherAttemptNeedsAnApproval": approvals,
 		"ManyClaimantsOneWinner":        race,
 		"ALookCanConfirm":               looks,
+		"AnAttemptHoldsWhatIsNeeded":    holds,
 		"NothingSecretIsKept":           secrets,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,5 +292,43 @@ func secrets(t *testing.T, l *ledger.Ledger) {
 	}
 	if b.Len() > 3000 {
 		t.Errorf("an error's summary is %d bytes long", b.Len())
+	}
+}
+
+// holds checks what the ledger can tell of an attempt, its beginning and its end.
+func holds(t *testing.T, l *ledger.Ledger) {
+	op := Operation()
+	op.Text = "0123abcd"
+	for n, err := range []error{&publish.Trouble{Kind: publish.Unknown, Detail: "no answer", Status: 502}, nil} {
+		var a *publish.Approval
+		if n > 0 {
+			a = &publish.Approval{Operation: op.Key(), Attempt: n, By: "Ada", Reason: "looked twice"}
+		}
+		if _, refused := l.Attempt(bg, op, a, func(context.Context, publish.Prior) (publish.Receipt, error) {
+			return publish.Receipt{ID: "7", URL: "https://x/7", Status: 201}, err
+		}); refused != nil {
+			t.Fatal(refused)
+		}
+	}
+	if err := l.Observe(bg, op.Key(), publish.Absent, []publish.Evidence{{Look: "GET own posts", Saw: "none"}}); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := l.Export(bg, &b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for n, want := range [][]string{
+		{`"kind":"attempt"`, string(op.Key()), `"intent":"` + string(op.Intent) + `"`, `"destination":"example/1"`, `"content_id":`, `"account":"1"`, `"revision":1`, `"text":"0123abcd"`, `"number":1`, `"by":"`, `"at":"2`},
+		{`"kind":"unknown"`, `"status":502`, `"error":"no answer (HTTP 502)"`},
+		{`"kind":"attempt"`, `"number":2`, `"by":"Ada"`, `"reason":"looked twice"`},
+		{`"kind":"sent"`, `"status":201`, `"id":"7"`, `"url":"https://x/7"`},
+		{`"kind":"reconciled"`, `"presence":"absent"`, `"look":"GET own posts"`},
+	} {
+		for _, part := range want {
+			if n >= len(lines) || !strings.Contains(lines[n], part) {
+				t.Fatalf("event %d does not hold %s:\n%s", n+1, part, b.String())
+			}
+		}
 	}
 }
