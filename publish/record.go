@@ -20,6 +20,7 @@ type Record struct {
 	Steps       []StepLine  `json:"steps"`
 	Deliveries  []Delivery  `json:"deliveries,omitempty"`
 	Waiting     *Waiting    `json:"waiting,omitempty"`
+	Refused     []Turn      `json:"refused,omitempty"` // decisions that did not fit
 	Closed      time.Time   `json:"closed,omitzero"`
 }
 

@@ -23,6 +23,7 @@ func (r Record) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", mdText(d.Channel), d.standing(), d.proof())
 	}
 	r.turns(&b)
+	r.refused(&b)
 	fmt.Fprintf(&b, "\nTopic: %s  \nArticle: <%s>  \nFile: `%s` in `%s` on `%s`\n",
 		mdText(r.Intent.Topic), r.Intent.URL, r.Intent.Path, r.Intent.Repository, r.Intent.BaseBranch)
 	return b.String()
@@ -91,6 +92,16 @@ func (r Record) turns(b *strings.Builder) {
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(b, "\n### What did not go straight\n\n| At (UTC) | Step | Outcome | What happened |\n|---|---|---|---|\n%s\n", strings.Join(rows, "\n"))
+	}
+}
+
+func (r Record) refused(b *strings.Builder) {
+	if len(r.Refused) == 0 {
+		return
+	}
+	b.WriteString("\n### Decisions that did not fit\n\n| At (UTC) | By | Why |\n|---|---|---|\n")
+	for _, t := range r.Refused {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", t.At.UTC().Format(time.TimeOnly), mdText(t.By), mdText(t.Detail))
 	}
 }
 

@@ -44,7 +44,11 @@ func TestStepsThatChangeARemoteAreAttemptedOnce(t *testing.T) {
 		}
 	}
 	for _, step := range []publish.Step{publish.Admit, publish.Draft, publish.Validate, publish.VerifyLive, publish.Reconcile, publish.Close} {
-		if p := options(step, "").RetryPolicy; p.MaximumAttempts == 1 || p.BackoffCoefficient <= 1 || p.MaximumInterval == 0 {
+		p := options(step, "").RetryPolicy
+		if forever := p.MaximumAttempts == 0; forever != (class(step) == publish.Idempotent || step == publish.VerifyLive) {
+			t.Errorf("%s: at most %d attempts", step, p.MaximumAttempts)
+		}
+		if p.MaximumAttempts == 1 || p.BackoffCoefficient <= 1 || p.MaximumInterval == 0 {
 			t.Errorf("%s: not repeated with back-off: %+v", step, p)
 		}
 	}

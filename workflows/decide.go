@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+
 	"colophon/publish"
 
 	"go.temporal.io/sdk/workflow"
@@ -16,6 +18,9 @@ func (r *run) listen() error {
 	}
 	err = workflow.SetUpdateHandlerWithOptions(r.ctx, publish.DecideName,
 		func(ctx workflow.Context, d publish.Decision) (string, error) {
+			if err := d.Check(r.waiting()); err != nil { // another was taken since this one was let in
+				return "", refuse(err.Error())
+			}
 			r.decisions.Send(ctx, d)
 			return "taken: " + string(d.Action) + " " + string(d.Step), nil
 		},
@@ -52,16 +57,30 @@ func (r *run) waiting() publish.Step {
 	return ""
 }
 
+// maxRefused is how many refused decisions the record keeps, the newest.
+const maxRefused = 20
+
+// refused writes down a decision that did not fit, so that whoever sent it can see why nothing happened.
 func (r *run) refused(d publish.Decision, err error) {
-	step := r.waiting()
-	if step == "" {
-		return
+	all := append(r.record.Refused, publish.Turn{
+		At: workflow.Now(r.ctx), Outcome: publish.Blocked, Condition: "decision_refused", Detail: err.Error(), By: d.By,
+	})
+	r.record.Refused = all[max(0, len(all)-maxRefused):]
+	r.show()
+}
+
+// drain refuses decisions that are left over: of two about one block the first is taken, and the second says
+// nothing of the next block.
+func (r *run) drain() {
+	var d publish.Decision
+	for r.decisions.ReceiveAsync(&d) {
+		r.refused(d, fmt.Errorf("%s of %s: somebody else decided before", d.Action, d.Step))
 	}
-	r.note(step, publish.Result{Outcome: publish.Blocked, Condition: "decision_refused", Detail: err.Error()}, d.By)
 }
 
 // decision waits for a person, as long as it takes.
 func (r *run) decision(step publish.Step, res publish.Result) publish.Decision {
+	r.drain()
 	r.mark(publish.Blocked, step)
 	r.wait(&publish.Waiting{
 		Step: step, Channel: r.channel, For: "a decision about " + string(step) + ": " + res.Detail, Owner: publish.Person,
@@ -70,12 +89,8 @@ func (r *run) decision(step publish.Step, res publish.Result) publish.Decision {
 	workflow.GetLogger(r.ctx).Warn("blocked, a person has to decide", "key", r.req.Intent.Key, "channel", r.channel,
 		"step", step, "condition", res.Condition, "detail", res.Detail)
 	var d publish.Decision
-	for {
-		r.decisions.Receive(r.ctx, &d)
-		if d.Check(step) == nil { // two people may decide at once: only the first is heard
-			break
-		}
-	}
+	r.decisions.Receive(r.ctx, &d)
+	r.drain()
 	_ = workflow.UpsertTypedSearchAttributes(r.ctx, Outcome.ValueUnset())
 	r.note(step, publish.Result{Outcome: res.Outcome, Condition: "decided", Detail: string(d.Action) + ": " + d.Note, Attempt: res.Attempt}, d.By)
 	r.wait(nil)

@@ -42,8 +42,10 @@ func options(step publish.Step, summary string) workflow.ActivityOptions {
 		o.RetryPolicy = &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: readAttempts,
 		}
-		if step == publish.VerifyLive {
-			o.RetryPolicy.MaximumAttempts = 0 // ends by its own deadline, with a last look
+		if step == publish.VerifyLive || class(step) == publish.Idempotent {
+			// The first ends by its own deadline, with a last look. The others need the ledger alone, without
+			// which nothing can go on: a run must not fail because the ledger was away for some minutes.
+			o.RetryPolicy.MaximumAttempts = 0
 		}
 	default:
 		o.StartToCloseTimeout = changeTimeout

@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,4 +161,18 @@ func count(calls []publish.Step, s publish.Step) (n int) {
 		}
 	}
 	return n
+}
+
+func TestADecisionThatDoesNotFitIsWrittenDown(t *testing.T) {
+	blocked := publish.Result{Outcome: publish.Blocked, Condition: "merge_conflict"}
+	p := play(t, script{publish.Validate: {{Outcome: publish.Blocked, Wait: 90 * time.Minute}}, publish.Merge: {blocked}},
+		publish.Decision{Step: publish.Merge, Action: publish.Retry, By: "Ada"}, // too early: nothing waits
+		publish.Decision{Step: publish.Merge, Action: publish.Skip, By: "Bob"},  // cannot be skipped
+		publish.Decision{Step: publish.Merge, Action: publish.Abandon, By: "Ada"})
+	if len(p.record.Refused) != 2 || p.record.Refused[0].By != "Ada" || p.record.Refused[1].By != "Bob" || p.record.Refused[0].Detail == "" {
+		t.Errorf("%+v", p.record.Refused)
+	}
+	if md := p.record.Markdown(); !strings.Contains(md, "nothing waits") {
+		t.Errorf("not shown:\n%s", md)
+	}
 }

@@ -117,3 +117,59 @@ func TestADeliveryThatWasMadeByHandIsConfirmed(t *testing.T) {
 		}
 	}
 }
+
+// TestASecondDecisionDoesNotSettleTheNextBlock lets two people decide at once, while no worker runs: the run
+// hears both in one turn, and may take only one of them.
+func TestASecondDecisionDoesNotSettleTheNextBlock(t *testing.T) {
+	w := start(t)
+	id := blockDelivery(t, w)
+	w.World.MastodonFaults.Add(fault.Rule{Method: "POST", Times: 5, Kind: fault.StatusBefore, Status: 401})
+	w.kill()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, who := range []string{"Ada", "Bob"} {
+		if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, publish.Decision{Step: publish.Syndicate, Action: publish.Retry, By: who}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.work()
+	if err := w.World.MastodonFaults.Wait(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second) // a third would follow at once
+	if hits := w.World.MastodonFaults.Hits(); len(hits) != 2 {
+		t.Errorf("%d attempts; the second decision was taken for the next block", len(hits))
+	}
+	w.World.MastodonFaults.Clear()
+	if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, publish.Decision{Step: publish.Syndicate, Action: publish.Retry, By: "Ada"}); err != nil {
+		t.Fatal(err)
+	}
+	w.oneOfEverything(w.finish())
+}
+
+// TestADeliveryThatOutlivesItsRunIsJoined ends a run by force while a delivery waits for a person. The next
+// run of the intent waits for that delivery, and takes its answer.
+func TestADeliveryThatOutlivesItsRunIsJoined(t *testing.T) {
+	w := start(t)
+	id := blockDelivery(t, w)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := w.Client.TerminateWorkflow(ctx, string(key), "", "test"); err != nil {
+		t.Fatal(err)
+	}
+	w.begin()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		rec, err := w.record()
+		if err == nil && rec.Waiting != nil && rec.Waiting.Step == publish.Syndicate {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the second run did not reach its deliveries: %v\n%s", err, rec.Markdown())
+		}
+	}
+	time.Sleep(2 * time.Second) // it has asked for the delivery by now, which is still the first run's
+	if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, publish.Decision{Step: publish.Syndicate, Action: publish.Retry, By: "Ada"}); err != nil {
+		t.Fatal(err)
+	}
+	w.oneOfEverything(w.finish())
+}
