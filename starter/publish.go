@@ -106,6 +106,9 @@ func (p publishCmd) Run(ctx context.Context, g *globals) error {
 	if err := d.connect(ctx); err != nil {
 		return err
 	}
+	if err := service.RegisterSearchAttributes(ctx, d.temporal); err != nil {
+		return err
+	}
 	a, err := intake.Start(ctx, d.temporal, d.ledger, d.cfg.TaskQueue, req)
 	if err != nil {
 		return err
