@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"colophon/publish"
@@ -53,11 +54,36 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 	if approval == nil && prior.Attempts > 0 {
 		return left(prior, traits)
 	}
-	done, err := s.Ledger.Attempt(ctx, op, approval, e.Apply)
+	done, err := s.attempt(ctx, e, approval)
+	if busy, ok := errors.AsType[*publish.BusyError](err); ok {
+		return publish.Result{
+			Outcome: publish.Blocked, Condition: "busy", Detail: op.What + ": " + busy.Error(), Next: "it goes on by itself",
+			Attempt: prior.Attempts, Deferrals: prior.Deferrals, Wait: busy.After,
+		}
+	}
 	if err != nil {
 		return publish.Result{Outcome: publish.NotConfirmed, Condition: "claimed", Detail: op.What + ": " + err.Error(), Attempt: prior.Attempts}
 	}
 	return s.judge(ctx, e, done)
+}
+
+// shortWait is how long a step waits for its lane inside the activity; a longer wait is a durable timer.
+const shortWait = 5 * time.Second
+
+// attempt makes the one attempt, as soon as the operation's lane is free.
+func (s *Steps) attempt(ctx context.Context, e publish.Effect, approval *publish.Approval) (publish.Attempted, error) {
+	for begun := time.Now(); ; {
+		done, err := s.Ledger.Attempt(ctx, e.Operation(), approval, e.Apply)
+		busy, ok := errors.AsType[*publish.BusyError](err)
+		if !ok || time.Since(begun)+busy.After > shortWait {
+			return done, err
+		}
+		select {
+		case <-time.After(busy.After):
+		case <-ctx.Done():
+			return done, err
+		}
+	}
 }
 
 // done is how an operation stands that the ledger knows to be done. It is believed, unless a person had to
@@ -88,7 +114,7 @@ func told(ctx context.Context, op publish.Operation, res publish.Result) {
 
 // left is how an operation stands that an earlier run or a killed process left behind.
 func left(p publish.Prior, t publish.Traits) publish.Result {
-	res := publish.Result{Outcome: publish.FailedStep, Condition: "left_" + publish.Condition(p.State), Attempt: p.Attempts}
+	res := publish.Result{Outcome: publish.FailedStep, Condition: "left_" + publish.Condition(p.State), Attempt: p.Attempts, Deferrals: p.Deferrals}
 	switch {
 	case p.State.Unsettled():
 		res.Outcome, res.Detail, res.Wait = publish.NotConfirmed, "an earlier attempt may have taken effect", t.Settle
@@ -111,14 +137,14 @@ func (s *Steps) judge(ctx context.Context, e publish.Effect, a publish.Attempted
 		if err == nil && f.Presence == publish.Present {
 			return passed(op, f.Receipt, f.Evidence)
 		}
-		res := publish.Result{Outcome: publish.NotConfirmed, Condition: "not_seen_yet", Attempt: a.Number, Evidence: f.Evidence, Wait: traits.Settle}
+		res := publish.Result{Outcome: publish.NotConfirmed, Condition: "not_seen_yet", Attempt: a.Number, Deferrals: a.Deferrals, Evidence: f.Evidence, Wait: traits.Settle}
 		res.Detail = op.What + ": the answer said done, the look after it does not show it"
 		return res
 	}
 	t := a.Trouble
-	res := publish.Result{Condition: t.Condition, Detail: t.Error(), Next: t.Next, Attempt: a.Number}
+	res := publish.Result{Condition: t.Condition, Detail: t.Error(), Next: t.Next, Attempt: a.Number, Deferrals: a.Deferrals}
 	switch t.Kind {
-	case publish.NotSent:
+	case publish.NotSent, publish.Deferred:
 		res.Outcome, res.Repeat, res.Wait = publish.FailedStep, true, t.After
 	case publish.Rejected:
 		res.Outcome = publish.FailedStep
@@ -144,7 +170,7 @@ func (s *Steps) look(ctx context.Context, e publish.Effect, prior publish.Prior)
 	}
 	res = publish.Result{
 		Outcome: publish.Blocked, Condition: f.Condition, Detail: f.Detail,
-		Evidence: f.Evidence, Presence: f.Presence, Attempt: prior.Attempts,
+		Evidence: f.Evidence, Presence: f.Presence, Attempt: prior.Attempts, Deferrals: prior.Deferrals,
 	}
 	switch f.Presence {
 	case publish.Present:

@@ -138,7 +138,7 @@ func TestOnlyWhatProvablyDidNothingMayBeRepeatedByRule(t *testing.T) {
 		outcome publish.Outcome
 		repeat  bool
 	}{
-		publish.NotSent: {publish.FailedStep, true}, publish.Rejected: {publish.FailedStep, false},
+		publish.NotSent: {publish.FailedStep, true}, publish.Deferred: {publish.FailedStep, true}, publish.Rejected: {publish.FailedStep, false},
 		publish.Halted: {publish.Blocked, false}, publish.Unknown: {publish.NotConfirmed, false},
 	} {
 		e := &effect{traits: publish.Traits{Class: publish.Reconciled}, err: &publish.Trouble{Kind: kind}}

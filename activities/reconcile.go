@@ -39,7 +39,7 @@ func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *pub
 	case prior.State == publish.Done && !traits.LookAfter:
 		return passed(op, prior.Receipt, nil)
 	case confirm != nil:
-		return s.believe(ctx, op, *confirm)
+		return s.confirm(ctx, e, prior, *confirm)
 	case prior.State == publish.NotAttempted:
 		return publish.Result{Outcome: publish.FailedStep, Condition: "not_attempted", Detail: op.What + ": not attempted yet", Repeat: true}
 	case prior.State == publish.NotPerformed || prior.State == publish.Failed:
@@ -55,13 +55,37 @@ func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *pub
 	return res
 }
 
-// believe takes a person's receipt for what no look could show.
-func (s *Steps) believe(ctx context.Context, op publish.Operation, d publish.Decision) publish.Result {
-	seen := []publish.Evidence{{At: now(), Look: "decision by " + d.By, Saw: d.Note}}
-	if err := s.Ledger.Confirm(ctx, op, d.Receipt, seen); err != nil {
+// confirm takes a person's receipt: after a look at it, or, where nothing can be looked at, at the person's
+// word.
+func (s *Steps) confirm(ctx context.Context, e publish.Effect, prior publish.Prior, d publish.Decision) publish.Result {
+	op := e.Operation()
+	seen, receipt := []publish.Evidence{{At: now(), Look: "decision by " + d.By, Saw: d.Note}}, d.Receipt
+	if class := e.Traits().Class; class == publish.Reconciled {
+		prior.Receipt = d.Receipt
+		f, err := e.Find(ctx, prior)
+		if err != nil {
+			return stopped("look for "+op.What+" "+d.Receipt.ID, err)
+		}
+		if seen = append(seen, f.Evidence...); f.Presence != publish.Present {
+			return publish.Result{
+				Outcome: publish.Blocked, Condition: "receipt_not_verified", Detail: fmt.Sprintf("%s: the receipt %q of %s does not hold: %s", op.What, d.Receipt.ID, d.By, saw(f)),
+				Next: "look at the evidence; decide confirm with the right id, or retry, skip, abandon", Evidence: seen, Presence: f.Presence, Attempt: prior.Attempts,
+			}
+		}
+		receipt = f.Receipt
+	}
+	if err := s.Ledger.Confirm(ctx, op, receipt, seen); err != nil {
 		return unreadable("the ledger", err)
 	}
-	res := passed(op, d.Receipt, seen)
+	res := passed(op, receipt, seen)
 	res.Detail = "confirmed by " + d.By
 	return res
+}
+
+// saw is what a look saw, in words.
+func saw(f publish.Finding) string {
+	for _, e := range f.Evidence {
+		return e.Saw
+	}
+	return string(f.Presence)
 }

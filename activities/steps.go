@@ -84,7 +84,7 @@ func stopped(what string, err error) publish.Result {
 	switch t := publish.AsTrouble(err); t.Kind {
 	case publish.Halted, publish.Rejected:
 		return blocked(t.Condition, t.Error(), t.Next)
-	case publish.NotSent:
+	case publish.NotSent, publish.Deferred:
 		res := unreadable(what, t)
 		res.Wait = max(t.After, readPause)
 		return res

@@ -21,6 +21,26 @@ type Operation struct {
 	Channel     string `json:"channel,omitempty"` // set for deliveries
 	Account     string `json:"account,omitempty"` // as the server itself names it
 	Text        string `json:"text,omitempty"`    // SHA-256 of the exact bytes to be published
+	Lane        Lane   `json:"-"`
+}
+
+// Lane is what operations of many intents share where a remote wants its changes one at a time and spaced.
+// It is etiquette and no safeguard: what keeps an operation from being done twice is its claim.
+type Lane struct {
+	Name string        // what is shared: a repository, an account; no lane if empty
+	Gap  time.Duration // least time between the end of one change and the beginning of the next
+}
+
+// BusyError refuses a claim because the operation's lane is taken, or closed for a while. Nothing was sent,
+// and no attempt was made.
+type BusyError struct {
+	Lane  string
+	By    string        // what holds the lane, or why it is closed
+	After time.Duration // when to try again
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%s is busy for another %s: %s", e.Lane, e.After.Round(time.Millisecond), e.By)
 }
 
 // Key derives the operation's name from destination, content and revision alone.
@@ -50,6 +70,7 @@ type Prior struct {
 	State      AttemptState `json:"state"`
 	Attempts   int          `json:"attempts"`   // made so far
 	Rejections int          `json:"rejections"` // of them, definitively refused
+	Deferrals  int          `json:"deferrals"`  // of them, put off by the remote
 	First      time.Time    `json:"first"`      // when the first attempt began
 	Last       time.Time    `json:"last"`       // when the last attempt began
 	Receipt    Receipt      `json:"receipt"`    // when done
@@ -67,8 +88,9 @@ type Approval struct {
 
 // Attempted is how one attempt ended, as the ledger resolved it.
 type Attempted struct {
-	State   AttemptState
-	Number  int
-	Receipt Receipt
-	Trouble *Trouble // nil when Done
+	State     AttemptState
+	Number    int
+	Deferrals int // attempts, this one included, that the remote put off
+	Receipt   Receipt
+	Trouble   *Trouble // nil when Done
 }

@@ -68,6 +68,7 @@ type Result struct {
 	Evidence  []Evidence    `json:"evidence,omitempty"`
 	Operation OperationKey  `json:"operation,omitempty"` // the one that did not pass
 	Attempt   int           `json:"attempt,omitempty"`   // its last attempt
+	Deferrals int           `json:"deferrals,omitempty"` // of its attempts, those that the remote put off
 	Presence  Presence      `json:"presence,omitempty"`  // what the last look saw
 	Repeat    bool          `json:"repeat,omitempty"`    // a rule may approve another attempt
 	Wait      time.Duration `json:"wait,omitempty"`      // try or look again after this, without a person

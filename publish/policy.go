@@ -31,9 +31,10 @@ type DeliveryRequest struct {
 }
 
 // MayRepeat says whether a rule, without a person, may approve another attempt after this result, and
-// why. It is the only place where that is decided.
+// why. It is the only place where that is decided. Attempts that the remote put off are not counted: they
+// are bounded by Patience.
 func (p Policy) MayRepeat(r Result) (Approval, bool) {
-	if !r.Repeat || r.Attempt >= p.Budget {
+	if !r.Repeat || r.Attempt-r.Deferrals >= p.Budget {
 		return Approval{}, false
 	}
 	switch {
@@ -45,7 +46,8 @@ func (p Policy) MayRepeat(r Result) (Approval, bool) {
 	return Approval{}, false
 }
 
-// Backoff is how long to wait before attempt n+1 when the remote named no time itself.
+// Backoff is how long to wait before the n-th repetition, the first being 1, when the remote named no time
+// itself: from two seconds to ten minutes.
 func Backoff(n int) time.Duration {
-	return min(time.Duration(1<<min(max(n, 1), 6))*time.Second, time.Minute)
+	return min(time.Duration(1<<min(max(n, 1), 10))*time.Second, 10*time.Minute)
 }

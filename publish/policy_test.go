@@ -20,6 +20,8 @@ func TestOnlyProvenAbsenceOrProvenInactionIsRepeatedByRule(t *testing.T) {
 		"not confirmed":         {Result{Outcome: NotConfirmed, Repeat: true, Attempt: 1}, false},
 		"history incomplete":    {Result{Outcome: Blocked, Presence: Incomplete, Repeat: true, Attempt: 1}, false},
 		"budget spent":          {Result{Outcome: FailedStep, Repeat: true, Attempt: 3}, false},
+		"put off":               {Result{Outcome: FailedStep, Repeat: true, Attempt: 3, Deferrals: 1}, true},
+		"put off and spent":     {Result{Outcome: FailedStep, Repeat: true, Attempt: 4, Deferrals: 1}, false},
 		"passed is not redone":  {Result{Outcome: Passed, Repeat: true}, false},
 		"several are not ours":  {Result{Outcome: Blocked, Presence: Several, Repeat: true, Attempt: 1}, false},
 		"before any attempt":    {Result{Outcome: FailedStep, Repeat: true}, true},

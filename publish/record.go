@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -65,6 +66,12 @@ type Waiting struct {
 	Condition Condition `json:"condition,omitempty"`
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until,omitzero"`
+
+	// For a person: what is known to be done, and which operation is in question after how many attempts.
+	Confirmed State        `json:"confirmed,omitempty"`
+	Operation OperationKey `json:"operation,omitempty"`
+	Attempt   int          `json:"attempt,omitempty"`
+	Evidence  []Evidence   `json:"evidence,omitempty"`
 }
 
 // PullRequestName is what the operation that opens a pull request is called; its receipt's ID is the number.
@@ -103,6 +110,18 @@ func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 			Attempt: res.Attempt, By: by, Evidence: res.Evidence, Again: res.Outcome != Passed && (res.Wait > 0 || res.Repeat),
 		})
 	}
+}
+
+// RetryApproved is the condition of a turn that lets another attempt follow.
+const RetryApproved Condition = "retry_approved"
+
+// Approved writes down that another attempt may follow, who or what said so, and on what evidence.
+func (r *Record) Approved(step Step, a Approval, at time.Time) {
+	line := r.line(step)
+	line.Turns = append(line.Turns, Turn{
+		At: at, Outcome: line.Outcome, Condition: RetryApproved, Detail: fmt.Sprintf("attempt %d may follow: %s", a.Attempt+1, a.Reason),
+		Attempt: a.Attempt, By: a.By, Evidence: a.Evidence, Again: true,
+	})
 }
 
 func (r *Record) line(step Step) *StepLine {

@@ -59,6 +59,15 @@ func (w Waiting) markdown(b *strings.Builder, key Key) {
 	if w.Owner == Colophon {
 		return
 	}
+	fmt.Fprintf(b, "> Last confirmed: **%s**.", w.Confirmed)
+	if w.Operation != "" {
+		fmt.Fprintf(b, " In question: operation `%.12s`, after attempt %d.", w.Operation, w.Attempt)
+	}
+	b.WriteString("\n")
+	for _, e := range w.Evidence {
+		fmt.Fprintf(b, ">\n> At %s, %s: %s\n", e.At.UTC().Format(time.TimeOnly), mdText(e.Look), mdText(e.Saw))
+	}
+	b.WriteString("\n")
 	var how []string
 	for _, a := range Allowed(w.Step) {
 		how = append(how, fmt.Sprintf("`%s`", a))
@@ -84,7 +93,10 @@ func (r Record) turns(b *strings.Builder) {
 				by = " (" + mdText(t.By) + ")"
 			}
 			sign := mark(t.Outcome)
-			if t.Again && t.Outcome != NotConfirmed {
+			switch {
+			case t.Condition == RetryApproved:
+				sign = "↻ approved"
+			case t.Again && t.Outcome != NotConfirmed:
 				sign = "… again"
 			}
 			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s%s |", t.At.UTC().Format(time.TimeOnly), l.Step, sign, mdText(t.Detail), by))

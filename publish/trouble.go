@@ -11,10 +11,11 @@ import (
 // Kind says what a Trouble proves about the remote.
 type Kind string
 
-// The kinds. Only the first two prove that nothing changed: everything that is not on that list is
+// The kinds. Only the first three prove that nothing changed: everything that is not on that list is
 // Unknown.
 const (
-	NotSent  Kind = "not_sent" // the request never left, or the remote put it off (rate limit)
+	NotSent  Kind = "not_sent" // the request never left
+	Deferred Kind = "deferred" // the remote did nothing and wants to be asked again later: a rate limit, a check that is outstanding
 	Rejected Kind = "rejected" // parsed, definite refusal
 	Halted   Kind = "halted"   // a named condition, seen before or instead of a change, needs a person
 	Unknown  Kind = "unknown"  // may have taken effect
@@ -77,7 +78,7 @@ func WithoutURL(err error) error {
 // State is where the ledger puts an attempt that ended with this trouble.
 func (t *Trouble) State() AttemptState {
 	switch t.Kind {
-	case NotSent:
+	case NotSent, Deferred:
 		return NotPerformed
 	case Rejected, Halted:
 		return Failed

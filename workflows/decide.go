@@ -85,6 +85,7 @@ func (r *run) decision(step publish.Step, res publish.Result) publish.Decision {
 	r.wait(&publish.Waiting{
 		Step: step, Channel: r.channel, For: "a decision about " + string(step) + ": " + res.Detail, Owner: publish.Person,
 		Next: res.Next, Condition: res.Condition, Since: workflow.Now(r.ctx),
+		Confirmed: r.record.State, Operation: res.Operation, Attempt: res.Attempt, Evidence: res.Evidence,
 	})
 	workflow.GetLogger(r.ctx).Warn("blocked, a person has to decide", "key", r.req.Intent.Key, "channel", r.channel,
 		"step", step, "condition", res.Condition, "detail", res.Detail)
@@ -96,3 +97,28 @@ func (r *run) decision(step publish.Step, res publish.Result) publish.Decision {
 	r.wait(nil)
 	return d
 }
+
+// ask waits for a decision that can be acted on. A receipt is looked at first, and asked about again when it
+// does not hold: a person who says that it was done must not bring about that it is done twice.
+func (r *run) ask(task publish.Task, res publish.Result) (publish.Result, publish.Decision) {
+	for {
+		d := r.decision(task.Step, res)
+		if d.Action != publish.Confirm {
+			return res, d
+		}
+		confirming := task
+		confirming.Confirm = &d
+		res = r.look(confirming)
+		for waits := 1; res.Wait > 0 && waits <= confirmLooks; waits++ {
+			r.pause(task.Step, max(res.Wait, publish.Backoff(waits)), "another look at the receipt", res)
+			res = r.look(confirming)
+		}
+		r.note(task.Step, res, d.By)
+		if res.Outcome == publish.Passed {
+			return res, d
+		}
+	}
+}
+
+// confirmLooks is how often a receipt is looked at again that cannot be looked at just now.
+const confirmLooks = 6

@@ -70,7 +70,7 @@ func (r *run) deliver(ctx workflow.Context, channel string) publish.Delivery {
 		d := publish.Delivery{Channel: channel}
 		err := workflow.ExecuteChildWorkflow(ctx, DeliverName, publish.DeliveryRequest{Request: r.req, Plan: r.record.Plan, Channel: channel}).Get(ctx, &d)
 		if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-			_ = workflow.Sleep(ctx, slower(waits))
+			_ = workflow.Sleep(ctx, publish.Backoff(waits))
 			continue
 		}
 		if err != nil {

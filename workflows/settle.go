@@ -26,28 +26,30 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 		if res.Outcome == publish.Passed {
 			return res, ""
 		}
+		unused := task.Approval
 		task = r.task(step)
-		if approval, may := r.req.Policy.MayRepeat(res); may {
+		patient := workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience
+		if approval, may := r.req.Policy.MayRepeat(res); may && (patient || res.Deferrals == 0) {
+			r.approve(step, approval)
 			r.pause(step, max(res.Wait, publish.Backoff(res.Attempt)), "the next attempt", res)
 			task.Approval = &approval
 			continue
 		}
-		if res.Wait > 0 && workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience {
-			r.pause(step, max(res.Wait, slower(waits)), "another look", res)
+		if res.Wait > 0 && patient {
+			if unused != nil && unused.Operation == res.Operation && unused.Attempt == res.Attempt {
+				task.Approval = unused
+			}
+			r.pause(step, max(res.Wait, publish.Backoff(waits)), "another look", res)
 			continue
 		}
-		d := r.decision(step, res)
+		res, d := r.ask(task, res)
 		switch d.Action {
 		case publish.Retry:
 			task.Approval = &publish.Approval{Operation: res.Operation, Attempt: res.Attempt, By: d.By, Reason: d.Note, Evidence: res.Evidence}
+			r.approve(step, *task.Approval)
 			begun, waits = workflow.Now(r.ctx), 0
 		case publish.Confirm:
-			task.Confirm = &d
-			if res = r.look(task); res.Outcome == publish.Passed {
-				r.note(step, res, d.By)
-				return res, ""
-			}
-			task = r.task(step)
+			return res, ""
 		default:
 			return res, d.Action
 		}
@@ -80,7 +82,7 @@ func (r *run) reconcile(task publish.Task, was publish.Result) publish.Result {
 			r.note(step, res, "")
 			r.pause(step, r.req.Policy.LookGap, "a second look", res)
 		case res.Wait > 0 && res.Outcome != publish.FailedStep && workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience:
-			r.pause(step, max(res.Wait, slower(waits)), "another look", res)
+			r.pause(step, max(res.Wait, publish.Backoff(waits)), "another look", res)
 		default:
 			return res
 		}
@@ -98,9 +100,10 @@ func (r *run) look(task publish.Task) publish.Result {
 	return res
 }
 
-// slower spaces repeated looks: from a second to ten minutes.
-func slower(waits int) time.Duration {
-	return min(time.Duration(1<<min(max(waits, 1)-1, 10))*time.Second, 10*time.Minute)
+// approve writes onto the record who let which attempt be followed by another, why, and on what evidence.
+func (r *run) approve(step publish.Step, a publish.Approval) {
+	r.record.Approved(step, a, workflow.Now(r.ctx))
+	r.show()
 }
 
 // pause is a durable timer, shown on the record.

@@ -90,7 +90,7 @@ func Refused(what string, status int, said string, parsed bool, after time.Durat
 	}
 	switch status {
 	case http.StatusTooManyRequests:
-		t.Kind, t.Condition, t.After = publish.NotSent, "rate_limited", max(after, time.Minute)
+		t.Kind, t.Condition, t.After = publish.Deferred, "rate_limited", max(after, time.Minute)
 	case http.StatusUnauthorized:
 		t.Kind, t.Condition, t.Next = publish.Halted, "bad_credentials", "renew the channel's token, then decide retry"
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusGone,

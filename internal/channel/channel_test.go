@@ -64,7 +64,7 @@ func TestTemplatesAreStrict(t *testing.T) {
 
 func TestOnlyListedRefusalsProveAnything(t *testing.T) {
 	for status, want := range map[int]publish.Kind{
-		400: publish.Rejected, 401: publish.Halted, 403: publish.Rejected, 404: publish.Rejected, 422: publish.Rejected, 429: publish.NotSent,
+		400: publish.Rejected, 401: publish.Halted, 403: publish.Rejected, 404: publish.Rejected, 422: publish.Rejected, 429: publish.Deferred,
 		408: publish.Unknown, 409: publish.Unknown, 425: publish.Unknown, 500: publish.Unknown, 502: publish.Unknown, 503: publish.Unknown, 307: publish.Unknown, 201: publish.Unknown,
 	} {
 		if got := Refused("post", status, "no", true, 0); got.Kind != want {

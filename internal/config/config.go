@@ -39,12 +39,13 @@ type Site struct {
 
 // Repository says where articles are kept. Path is a template as Site.Article is.
 type Repository struct {
-	Name        string `yaml:"name"`
-	Base        string `yaml:"base"`
-	Path        string `yaml:"path"`
-	API         string `yaml:"api"`
-	Token       Secret `yaml:"token"`
-	MergeMethod string `yaml:"merge_method"`
+	Name        string        `yaml:"name"`
+	Base        string        `yaml:"base"`
+	Path        string        `yaml:"path"`
+	API         string        `yaml:"api"`
+	Token       Secret        `yaml:"token"`
+	MergeMethod string        `yaml:"merge_method"`
+	WriteGap    time.Duration `yaml:"write_gap"` // least time between two changes; 1 s unless set
 	Author      struct {
 		Name  string `yaml:"name"`
 		Email string `yaml:"email"`
@@ -92,7 +93,7 @@ func Load(path string) (*Config, error) {
 func Parse(path string, source []byte) (*Config, error) {
 	d := publish.DefaultPolicy()
 	c := &Config{TaskQueue: "colophon", Ledger: "colophon.db", Calendar: "calendar.yaml"}
-	c.Repository.Base, c.Repository.API, c.Repository.MergeMethod = "main", "https://api.github.com/", "merge"
+	c.Repository.Base, c.Repository.API, c.Repository.MergeMethod, c.Repository.WriteGap = "main", "https://api.github.com/", "merge", time.Second
 	c.Policy = Policy(d)
 	doc, err := strictyaml.Decode(path, source, c)
 	if err != nil {
@@ -144,8 +145,11 @@ func (c *Config) check(doc *strictyaml.Document) {
 	if err := sample.Check(); err != nil {
 		doc.Wrong("$.repository", "%v", err)
 	}
-	if !slices.Contains([]string{"merge", "squash"}, r.MergeMethod) {
-		doc.Wrong("$.repository.merge_method", "%q: want merge or squash", r.MergeMethod)
+	if !slices.Contains([]string{"merge", "squash", "rebase"}, r.MergeMethod) {
+		doc.Wrong("$.repository.merge_method", "%q: want merge, squash or rebase", r.MergeMethod)
+	}
+	if r.WriteGap < 0 || r.WriteGap < time.Second && strings.Contains(r.API, "api.github.com") {
+		doc.Wrong("$.repository.write_gap", "%s: GitHub asks for at least 1s between changes", r.WriteGap)
 	}
 	r.Token.check(doc, "$.repository.token")
 	p := c.Policy

@@ -105,6 +105,7 @@ repository:
   name: %[2]s/%[3]s
   path: posts/{slug}.md
   api: "%[4]s"
+  write_gap: 20ms # the sandbox has no limits
   token: {file: "%[5]s/github.token"}
   author: {name: Colophon, email: colophon@example.org}
 calendar: examples/calendar.yaml

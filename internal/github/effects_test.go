@@ -52,7 +52,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) connect(t *testing.T, token string) *Repository {
 	t.Helper()
 	client := wire.New(wire.Options{Authorize: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }})
-	r, err := New(client, b.GitHubPort.URL(), intent().Repository, "merge")
+	r, err := New(client, Options{API: b.GitHubPort.URL(), Repository: intent().Repository, MergeMethod: "merge"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,8 +248,8 @@ func TestLimitsAndMovesAreNotTakenForUnknown(t *testing.T) {
 		kind publish.Kind
 		cond publish.Condition
 	}{
-		"429":                 {fault.Rule{Kind: fault.StatusBefore, Status: 429, RetryAfter: "7"}, publish.NotSent, "rate_limited"},
-		"403 and retry-after": {fault.Rule{Kind: fault.StatusBefore, Status: 403, RetryAfter: "7"}, publish.NotSent, "rate_limited"},
+		"429":                 {fault.Rule{Kind: fault.StatusBefore, Status: 429, RetryAfter: "7"}, publish.Deferred, "rate_limited"},
+		"403 and retry-after": {fault.Rule{Kind: fault.StatusBefore, Status: 403, RetryAfter: "7"}, publish.Deferred, "rate_limited"},
 		"moved":               {fault.Rule{Kind: fault.Redirect}, publish.Halted, "repository_moved"},
 		"moved for good":      {fault.Rule{Kind: fault.Redirect, Status: 301}, publish.Halted, "repository_moved"},
 		"502":                 {fault.Rule{Kind: fault.StatusBefore, Status: 502}, publish.Unknown, "server_error"},
@@ -259,7 +259,7 @@ func TestLimitsAndMovesAreNotTakenForUnknown(t *testing.T) {
 		b.GitHubFaults.Add(c.rule)
 		_, err := b.effects(t)[0].Apply(permit.Grant(context.Background()), publish.Prior{})
 		got := publish.AsTrouble(err)
-		if got.Kind != c.kind || got.Condition != c.cond || c.kind == publish.NotSent && got.After.Seconds() != 7 {
+		if got.Kind != c.kind || got.Condition != c.cond || c.kind == publish.Deferred && got.After.Seconds() != 7 {
 			t.Errorf("%s: %s %s after %s: %v", name, got.Kind, got.Condition, got.After, err)
 		}
 		if n := b.GitHub.Counts().Mutations["tree"]; n != 0 {

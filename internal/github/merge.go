@@ -48,7 +48,7 @@ func (e mergeEffect) Find(ctx context.Context, prior publish.Prior) (publish.Fin
 	if f, stop, err := e.head(ctx, look, pull); err != nil || stop {
 		return f, err
 	}
-	return e.ready(look, pull), nil
+	return e.ready(ctx, look, pull)
 }
 
 func (e mergeEffect) merged(look string, pull *gh.PullRequest) publish.Finding {
@@ -116,20 +116,24 @@ func (e mergeEffect) head(ctx context.Context, look string, pull *gh.PullRequest
 	return foreign("head_changed", look, fmt.Sprintf("the pull request's head is %s, not this article's %s", head.Short(), e.plan.Commit.Short())), true, nil
 }
 
-func (e mergeEffect) ready(look string, pull *gh.PullRequest) publish.Finding {
+// ready says whether the pull request may be merged now, and if not, why. Checks that are not required hold
+// nothing up.
+func (e mergeEffect) ready(ctx context.Context, look string, pull *gh.PullRequest) (publish.Finding, error) {
 	switch {
 	case pull.GetState() == "closed":
-		return foreign("pull_request_closed", look, fmt.Sprintf("pull request %d was closed without a merge", e.plan.PullRequest))
+		return foreign("pull_request_closed", look, fmt.Sprintf("pull request %d was closed without a merge", e.plan.PullRequest)), nil
 	case pull.GetDraft():
-		return foreign("pull_request_draft", look, fmt.Sprintf("pull request %d is a draft", e.plan.PullRequest))
+		return foreign("pull_request_draft", look, fmt.Sprintf("pull request %d is a draft", e.plan.PullRequest)), nil
 	case pull.Mergeable == nil:
-		return notReady("mergeability_unknown", mergeabilityPause, look, "GitHub is computing whether it can be merged")
+		return notReady("mergeability_unknown", mergeabilityPause, look, "GitHub is computing whether it can be merged"), nil
 	case !pull.GetMergeable():
-		return foreign("merge_conflict", look, fmt.Sprintf("pull request %d conflicts with %s", e.plan.PullRequest, e.in.BaseBranch))
+		return foreign("merge_conflict", look, fmt.Sprintf("pull request %d conflicts with %s", e.plan.PullRequest, e.in.BaseBranch)), nil
+	case pull.GetMergeableState() == "behind":
+		return foreign("branch_behind", look, fmt.Sprintf("%s takes only branches that are up to date, and updating this one would change the commit; let the token bypass the rule, or merge by hand", e.in.BaseBranch)), nil
 	case pull.GetMergeableState() == "blocked":
-		return notReady("checks_or_reviews", checksPause, look, "required checks or reviews are outstanding")
+		return e.gate(ctx, pull)
 	}
-	return absent(look, "open and mergeable")
+	return absent(look, "open and mergeable"), nil
 }
 
 func (e mergeEffect) Apply(ctx context.Context, _ publish.Prior) (publish.Receipt, error) {

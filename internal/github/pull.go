@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"colophon/publish"
 
@@ -102,7 +103,7 @@ func (r *Repository) pulls(ctx context.Context, in publish.Intent, branch string
 		}
 		for _, p := range page {
 			mine := p.GetHead().GetRef() == branch && p.GetBase().GetRef() == in.BaseBranch &&
-				(p.GetHead().GetRepo() == nil || p.GetHead().GetRepo().GetFullName() == in.Repository)
+				(p.GetHead().GetRepo() == nil || strings.EqualFold(p.GetHead().GetRepo().GetFullName(), in.Repository))
 			switch {
 			case !mine:
 			case in.HasMarker(p.GetBody()):

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"colophon/publish"
 
@@ -19,12 +20,23 @@ type Repository struct {
 	owner  string
 	name   string
 	method string
+	gap    time.Duration
+}
+
+// Options say which repository, and how it is changed.
+type Options struct {
+	API         string // base URL of the REST API
+	Repository  string // owner/name
+	MergeMethod string // merge, squash or rebase
+	// Gap is the least time between two changes. GitHub asks for one change at a time, a second apart.
+	// https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+	Gap time.Duration
 }
 
 // New connects to repository ("owner/name") through client, which authorizes requests and guards
-// mutations. Api is the base URL of the REST API; method is how pull requests are merged, "merge" or
-// "squash". Nothing is sent.
-func New(client *http.Client, api, repository, method string) (*Repository, error) {
+// mutations. Nothing is sent.
+func New(client *http.Client, o Options) (*Repository, error) {
+	api, repository := o.API, o.Repository
 	owner, name, ok := strings.Cut(repository, "/")
 	if !ok {
 		return nil, fmt.Errorf("repository %q: want owner/name", repository)
@@ -35,7 +47,7 @@ func New(client *http.Client, api, repository, method string) (*Repository, erro
 	}
 	c := gh.NewClient(client)
 	c.BaseURL = base
-	return &Repository{client: c, host: base.Host, owner: owner, name: name, method: method}, nil
+	return &Repository{client: c, host: base.Host, owner: owner, name: name, method: o.MergeMethod, gap: o.Gap}, nil
 }
 
 // Effects are the changes of one step, in their order; the article is the draft's exact bytes. A step
@@ -66,6 +78,7 @@ func (c change) operation(what string) publish.Operation {
 		What: what, Intent: c.in.Key, ContentID: c.in.ContentID(), Revision: c.in.Revision,
 		Destination: fmt.Sprintf("github:%s/%s/%s#%s", c.host, c.owner, c.name, what),
 		Text:        string(c.plan.Draft),
+		Lane:        publish.Lane{Name: fmt.Sprintf("github:%s/%s/%s", c.host, c.owner, c.name), Gap: c.gap},
 	}
 }
 

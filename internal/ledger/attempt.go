@@ -38,8 +38,8 @@ func (l *Ledger) Prior(ctx context.Context, key publish.OperationKey) (publish.P
 
 func prior(ctx context.Context, q querier, key publish.OperationKey) (p publish.Prior, err error) {
 	var first, last, receipt string
-	err = q.QueryRowContext(ctx, `SELECT state, attempts, rejections, first, last, receipt FROM operations WHERE op = ?`, key).
-		Scan(&p.State, &p.Attempts, &p.Rejections, &first, &last, &receipt)
+	err = q.QueryRowContext(ctx, `SELECT state, attempts, rejections, deferrals, first, last, receipt FROM operations WHERE op = ?`, key).
+		Scan(&p.State, &p.Attempts, &p.Rejections, &p.Deferrals, &first, &last, &receipt)
 	if errors.Is(err, sql.ErrNoRows) {
 		return publish.Prior{}, nil
 	}
@@ -57,7 +57,7 @@ func prior(ctx context.Context, q querier, key publish.OperationKey) (p publish.
 // calls apply with permission to send one request, and writes down how that ended.
 //
 // The first attempt needs no approval; every other needs one that names the attempt it follows. A claim
-// that is refused is a *ClaimedError, and nothing was sent. A success without a receipt, an error that is
+// that is refused is a *ClaimedError, or a *publish.BusyError where its lane is taken, and nothing was sent. A success without a receipt, an error that is
 // not a *publish.Trouble, and a panic are all not_confirmed. When the end cannot be written the answer is
 // not_confirmed too, and the row stays in flight.
 func (l *Ledger) Attempt(ctx context.Context, op publish.Operation, a *publish.Approval,
@@ -77,6 +77,9 @@ func (l *Ledger) Attempt(ctx context.Context, op publish.Operation, a *publish.A
 	}()
 	receipt, err := apply(permit.Grant(ctx), was)
 	done = ended(op, number, receipt, err)
+	if done.Deferrals = was.Deferrals; done.Trouble != nil && done.Trouble.Kind == publish.Deferred {
+		done.Deferrals++
+	}
 	if err := l.resolve(ctx, op, done); err != nil {
 		return publish.Attempted{State: publish.Unconfirmed, Number: number, Receipt: receipt, Trouble: &publish.Trouble{
 			Kind: publish.Unknown, Condition: "ledger_write_failed", Detail: op.What + ": it ended " + string(done.State) + ", which could not be written down", Err: err,
@@ -106,7 +109,11 @@ func (l *Ledger) claim(ctx context.Context, op publish.Operation, a *publish.App
 		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {
 			return claimed(ctx, tx, op, was)
 		}
-		now := stamp(l.now())
+		at := l.now()
+		if err := enter(ctx, tx, op, at); err != nil {
+			return err
+		}
+		now := stamp(at)
 		number = was.Attempts + 1
 		_, err := tx.ExecContext(ctx, `INSERT INTO operations
 			(op, what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, first, last, receipt, looked, evidence)
@@ -140,12 +147,10 @@ func claimed(ctx context.Context, tx *sql.Tx, op publish.Operation, was publish.
 func (l *Ledger) resolve(ctx context.Context, op publish.Operation, a publish.Attempted) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
-	status, problem, rejected := a.Receipt.Status, "", 0
+	status, problem, rejected, deferred := a.Receipt.Status, "", count(a.State == publish.Failed), 0
 	if a.Trouble != nil {
 		status, problem = a.Trouble.Status, summary(a.Trouble.Error())
-	}
-	if a.State == publish.Failed {
-		rejected = 1
+		deferred = count(a.Trouble.Kind == publish.Deferred)
 	}
 	return l.within(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE attempts SET state = ?, ended = ?, status = ?, receipt = ?, error = ? WHERE op = ? AND number = ?`,
@@ -153,16 +158,26 @@ func (l *Ledger) resolve(ctx context.Context, op publish.Operation, a publish.At
 		if err != nil {
 			return fmt.Errorf("ledger: resolve %s: %w", op.What, err)
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE operations SET state = ?, receipt = ?, rejections = rejections + ?
+		_, err = tx.ExecContext(ctx, `UPDATE operations SET state = ?, receipt = ?, rejections = rejections + ?, deferrals = deferrals + ?
 			WHERE op = ? AND state <> ? AND (attempts = ? OR ? = ?)`,
-			a.State, text(a.Receipt), rejected, op.Key(), publish.Done, a.Number, a.State, publish.Done)
+			a.State, text(a.Receipt), rejected, deferred, op.Key(), publish.Done, a.Number, a.State, publish.Done)
 		if err != nil {
 			return fmt.Errorf("ledger: resolve %s: %w", op.What, err)
+		}
+		if err := leave(ctx, tx, op, a.Trouble, l.now()); err != nil {
+			return err
 		}
 		return l.event(ctx, tx, resolution(a.State), string(op.Key()), map[string]any{
 			"number": a.Number, "status": status, "receipt": a.Receipt, "error": problem,
 		})
 	})
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func resolution(s publish.AttemptState) string {
@@ -190,6 +205,9 @@ func (l *Ledger) Confirm(ctx context.Context, op publish.Operation, r publish.Re
 		if err != nil {
 			return fmt.Errorf("ledger: confirm %s: %w", op.What, err)
 		}
+		if err := leave(ctx, tx, op, nil, l.now()); err != nil {
+			return err
+		}
 		return l.event(ctx, tx, confirmed, string(op.Key()), map[string]any{"operation": op, "receipt": r, "evidence": e})
 	})
 }
@@ -212,7 +230,7 @@ type OperationRow struct {
 
 // Operations lists an intent's operations in the order in which they were first attempted.
 func (l *Ledger) Operations(ctx context.Context, key publish.Key) ([]OperationRow, error) {
-	rows, err := l.db.QueryContext(ctx, `SELECT what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, first, last, receipt
+	rows, err := l.db.QueryContext(ctx, `SELECT what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, deferrals, first, last, receipt
 		FROM operations WHERE intent = ? ORDER BY first, rowid`, key)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -223,7 +241,7 @@ func (l *Ledger) Operations(ctx context.Context, key publish.Key) ([]OperationRo
 		var r OperationRow
 		var first, last, receipt string
 		if err := rows.Scan(&r.Operation.What, &r.Operation.Intent, &r.Operation.Destination, &r.Operation.ContentID, &r.Operation.Revision, &r.Operation.Channel,
-			&r.Operation.Account, &r.Operation.Text, &r.Prior.State, &r.Prior.Attempts, &r.Prior.Rejections, &first, &last, &receipt); err != nil {
+			&r.Operation.Account, &r.Operation.Text, &r.Prior.State, &r.Prior.Attempts, &r.Prior.Rejections, &r.Prior.Deferrals, &first, &last, &receipt); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
 		r.Prior.First, r.Prior.Last = unstamp(first), unstamp(last)

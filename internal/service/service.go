@@ -40,7 +40,9 @@ func Assemble(ctx context.Context, c *config.Config) (*Parts, error) {
 	if err := errors.Join(tokenErr, channelsErr); err != nil {
 		return nil, err
 	}
-	repository, err := github.New(wire.New(wire.Options{Authorize: bearer(token)}), c.Repository.API, c.Repository.Name, c.Repository.MergeMethod)
+	repository, err := github.New(wire.New(wire.Options{Authorize: bearer(token)}), github.Options{
+		API: c.Repository.API, Repository: c.Repository.Name, MergeMethod: c.Repository.MergeMethod, Gap: c.Repository.WriteGap,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func limit(t *testing.T, b Bench) {
 	b.Faults(w).Add(fault.Rule{Method: "POST", Kind: fault.StatusBefore, Status: 429, RetryAfter: "300"})
 	_, err := e.Apply(permit.Grant(context.Background()), publish.Prior{})
 	got := publish.AsTrouble(err)
-	if got.Kind != publish.NotSent || got.After < time.Minute || b.Count(w) != 0 {
+	if got.Kind != publish.Deferred || got.After < time.Minute || b.Count(w) != 0 {
 		t.Errorf("%s after %s: %v", got.Kind, got.After, err)
 	}
 }

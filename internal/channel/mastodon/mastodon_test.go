@@ -150,3 +150,17 @@ func TestAnotherKeyFollowsOnlyADefiniteRejection(t *testing.T) {
 		t.Errorf("after a rejection the key stayed: %d posts", n)
 	}
 }
+
+// TestAReceiptIsLookedAtByItsID: a person's receipt is believed when that very post is the announcement.
+func TestAReceiptIsLookedAtByItsID(t *testing.T) {
+	w := world(t)
+	e := prepare(t, w, mastodon.Options{})
+	url := channeltest.Announcement(w).URL
+	ours, other := w.Mastodon.Add("By hand, long ago: "+url, time.Now().Add(-1000*time.Hour)), w.Mastodon.Add("Lunch", time.Now())
+	for id, want := range map[string]publish.Presence{ours.ID: publish.Present, other.ID: publish.Foreign, "1": publish.Absent, "../../x": publish.Absent} {
+		f, err := e.Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 1, Receipt: publish.Receipt{ID: id}})
+		if err != nil || f.Presence != want || len(f.Evidence) != 1 || (want == publish.Present) == f.Receipt.Empty() {
+			t.Errorf("%s: %+v, %v; want %s", id, f, err, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -80,7 +81,12 @@ func (p post) key(prior publish.Prior) string {
 // Find reads the account's own posts, newest first, until they are older than the first attempt by more
 // than clocks may differ. A post is ours when it links to the article and either says our words or was
 // made since.
+//
+// A post that somebody names is read by its id alone.
 func (p post) Find(ctx context.Context, prior publish.Prior) (publish.Finding, error) {
+	if prior.Receipt.ID != "" {
+		return p.named(ctx, prior.Receipt.ID)
+	}
 	since := time.Now().Add(-24 * time.Hour)
 	if !prior.First.IsZero() {
 		since = prior.First
@@ -113,6 +119,25 @@ func (p post) Find(ctx context.Context, prior publish.Prior) (publish.Finding, e
 		}
 		path = next
 	}
+}
+
+// named reads one post: it is ours when it is on the account and links to the article, whatever it says.
+func (p post) named(ctx context.Context, id string) (publish.Finding, error) {
+	var st status
+	err := p.get(ctx, "/api/v1/statuses/"+url.PathEscape(id), &st, nil)
+	f := publish.Finding{Presence: publish.Present, Receipt: publish.Receipt{ID: st.ID, URL: st.URL}}
+	saw := "it is on the account and links to the article"
+	switch {
+	case publish.AsTrouble(err).Status == http.StatusNotFound:
+		f.Presence, f.Receipt, saw = publish.Absent, publish.Receipt{}, "there is no such post"
+	case err != nil:
+		return publish.Finding{}, err
+	case st.Account.ID != p.me.id || !p.ours(st, time.Time{}):
+		saw = fmt.Sprintf("post %s by @%s is not an announcement of the article by @%s", id, st.Account.Acct, p.me.acct)
+		f = publish.Finding{Presence: publish.Foreign, Condition: "another_post", Detail: saw}
+	}
+	f.Evidence = []publish.Evidence{{At: time.Now().UTC(), Look: "post " + id + " on " + p.host(), Saw: saw}}
+	return f, nil
 }
 
 func (p post) ours(st status, since time.Time) bool {

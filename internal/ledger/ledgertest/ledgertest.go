@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"colophon/internal/ledger"
 	"colophon/internal/permit"
@@ -40,6 +41,8 @@ func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger) {
 		"EveryEndIsToldApart":           ends,
 		"AnotherAttemptNeedsAnApproval": approvals,
 		"ManyClaimantsOneWinner":        race,
+		"OneChangeAtATimeOnALane":       lanes,
+		"ALimitClosesTheLane":           limits,
 		"ALookCanConfirm":               looks,
 		"AnAttemptHoldsWhatIsNeeded":    holds,
 		"NothingSecretIsKept":           secrets,
@@ -255,6 +258,85 @@ func race(t *testing.T, l *ledger.Ledger) {
 	if sent.Load() != 1 || refused.Load() != 15 {
 		t.Errorf("%d sent, %d refused", sent.Load(), refused.Load())
 	}
+}
+
+// onLane is one of many operations on a lane.
+func onLane(name string, gap time.Duration) publish.Operation {
+	op := Operation()
+	op.ContentID, op.Lane = name, publish.Lane{Name: "example/blog", Gap: gap}
+	return op
+}
+
+// lanes checks that changes on one lane are made one at a time and apart, and that other lanes go on.
+func lanes(t *testing.T, l *ledger.Ledger) {
+	const gap = 50 * time.Millisecond
+	sent := func(context.Context, publish.Prior) (publish.Receipt, error) {
+		return publish.Receipt{ID: "1"}, nil
+	}
+	var busy *publish.BusyError
+	_, err := l.Attempt(bg, onLane("one", gap), nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+		if _, err := l.Attempt(bg, onLane("two", gap), nil, never(t)); !errors.As(err, &busy) || busy.After <= 0 {
+			t.Errorf("a second change at the same time: %v", err)
+		}
+		if _, err := l.Attempt(bg, Operation(), nil, sent); err != nil {
+			t.Errorf("a change elsewhere: %v", err)
+		}
+		return publish.Receipt{ID: "1"}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := time.Now()
+	if _, err := l.Attempt(bg, onLane("two", gap), nil, never(t)); !errors.As(err, &busy) || busy.After > gap {
+		t.Errorf("right after the first: %v", err)
+	}
+	if p, err := l.Prior(bg, onLane("two", gap).Key()); err != nil || p.Attempts != 0 {
+		t.Errorf("waiting for the lane is taken for an attempt: %+v, %v", p, err)
+	}
+	for err = error(busy); errors.As(err, &busy); time.Sleep(time.Millisecond) {
+		_, err = l.Attempt(bg, onLane("two", gap), nil, sent)
+	}
+	if waited := time.Since(ended); err != nil || waited < gap-5*time.Millisecond {
+		t.Errorf("the next came after %s: %v", waited, err)
+	}
+}
+
+// limits checks that a rate limit that one change meets holds up all of its lane, and that what was put off is
+// told from what was refused. A process that died leaves its lane to whoever looks into its attempt.
+func limits(t *testing.T, l *ledger.Ledger) {
+	op := onLane("one", 0)
+	got, err := l.Attempt(bg, op, nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+		return publish.Receipt{}, &publish.Trouble{Kind: publish.Deferred, Detail: "slow down", After: time.Hour}
+	})
+	if err != nil || got.State != publish.NotPerformed || got.Deferrals != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	var busy *publish.BusyError
+	approval := &publish.Approval{Operation: op.Key(), Attempt: 1, By: "rule"}
+	for _, try := range []struct {
+		op publish.Operation
+		a  *publish.Approval
+	}{{op, approval}, {onLane("two", 0), nil}} {
+		if _, err := l.Attempt(bg, try.op, try.a, never(t)); !errors.As(err, &busy) || busy.After < 59*time.Minute || !strings.Contains(busy.Error(), "slow down") {
+			t.Errorf("during the limit: %v", err)
+		}
+	}
+	dead := onLane("dead", 0)
+	dead.Lane.Name = "example/other"
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = l.Attempt(bg, dead, nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+			after := onLane("after", 0)
+			after.Lane.Name = dead.Lane.Name
+			if err := l.Confirm(bg, dead, publish.Receipt{ID: "1"}, nil); err != nil {
+				t.Error(err)
+			}
+			if _, err := l.Attempt(bg, after, nil, func(context.Context, publish.Prior) (publish.Receipt, error) { return publish.Receipt{ID: "1"}, nil }); err != nil {
+				t.Errorf("the lane of what was found stays taken: %v", err)
+			}
+			return publish.Receipt{ID: "1"}, nil
+		})
+	}()
 }
 
 func looks(t *testing.T, l *ledger.Ledger) {

@@ -31,10 +31,14 @@ func (r *rule) headers(w http.ResponseWriter) {
 }
 
 func status(w http.ResponseWriter, r *rule) {
-	w.Header().Set("Content-Type", "text/html")
+	kind, body := "text/html", "<html><body>It went wrong.</body></html>"
+	if r.Body != "" {
+		kind, body = "application/json; charset=utf-8", r.Body
+	}
+	w.Header().Set("Content-Type", kind)
 	r.headers(w)
 	w.WriteHeader(r.Status)
-	_, _ = w.Write([]byte("<html><body>It went wrong.</body></html>"))
+	_, _ = w.Write([]byte(body))
 }
 
 // spoil sends a good answer, spoilt.

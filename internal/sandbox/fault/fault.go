@@ -47,6 +47,7 @@ type Rule struct {
 	Delay      time.Duration     `json:"delay,omitempty"`       // in JSON, nanoseconds
 	Status     int               `json:"status,omitempty"`      // 500 unless set; of a redirect 307
 	RetryAfter string            `json:"retry_after,omitempty"` // the header's value
+	Body       string            `json:"body,omitempty"`        // of a status or a stale answer, as JSON; a page in HTML unless set
 	Header     map[string]string `json:"header,omitempty"`      // more headers of a status, a redirect or a stale answer
 }
 

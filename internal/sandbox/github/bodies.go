@@ -46,10 +46,10 @@ func (s *Server) repository() map[string]any {
 		"clone_url": "https://github.com/" + full + ".git", "svn_url": "https://github.com/" + full, "mirror_url": nil, "homepage": nil, "language": nil,
 		"forks_count": 0, "forks": 0, "stargazers_count": 0, "watchers_count": 0, "watchers": 0, "size": 1, "default_branch": s.options.Base,
 		"open_issues_count": 0, "open_issues": 0, "has_issues": true, "has_projects": false, "has_wiki": false, "has_pages": false, "has_downloads": false,
-		"has_discussions": false, "archived": false, "disabled": false, "visibility": "public", "pushed_at": at, "created_at": at, "updated_at": at, "license": nil,
+		"has_discussions": false, "archived": s.settings.Archived, "disabled": false, "visibility": "public", "pushed_at": at, "created_at": at, "updated_at": at, "license": nil,
 		"permissions": map[string]any{"admin": false, "maintain": false, "push": true, "triage": true, "pull": true}, "topics": []string{},
-		"allow_forking": true, "is_template": false, "web_commit_signoff_required": false, "allow_merge_commit": true, "allow_squash_merge": true,
-		"allow_rebase_merge": false, "network_count": 0, "subscribers_count": 0,
+		"allow_forking": true, "is_template": false, "web_commit_signoff_required": false, "allow_merge_commit": s.allows("merge"), "allow_squash_merge": s.allows("squash"),
+		"allow_rebase_merge": s.allows("rebase"), "network_count": 0, "subscribers_count": 0,
 	}
 	for _, pair := range strings.Fields(repoURLs) {
 		name, to, _ := strings.Cut(pair, ":")
@@ -60,7 +60,9 @@ func (s *Server) repository() map[string]any {
 
 func (s *Server) getRepo(*http.Request) (*reply, *failure) { return ok(s.repository()), nil }
 
-func (s *Server) pullBody(p *pull, req *http.Request, full bool) map[string]any {
+func (s *Server) pullBody(real *pull, req *http.Request, full bool) map[string]any {
+	p := real.shown()
+	defer func() { real.testMerge = p.testMerge }()
 	self, issue := s.api("pulls/%d", p.Number), s.api("issues/%d", p.Number)
 	// People follow html_url: it leads to this server.
 	html := "http://" + req.Host + "/" + s.options.Owner + "/" + s.options.Repo + "/pull/" + itoa(p.Number)
@@ -112,9 +114,21 @@ func (s *Server) mergeability(p *pull, b map[string]any) {
 			p.testMerge = s.testMerge(p, base, files)
 		}
 		b["mergeable"], b["rebaseable"] = clean, clean
-		b["mergeable_state"] = map[bool]string{true: "clean", false: "dirty"}[clean]
-		if p.Draft {
-			b["mergeable_state"] = "draft"
-		}
+		b["mergeable_state"] = s.mergeableState(p, clean)
 	}
+}
+
+// mergeableState is GitHub's hint. It is told for the method that rules allow most.
+func (s *Server) mergeableState(p *pull, clean bool) string {
+	switch {
+	case !clean:
+		return "dirty"
+	case p.Draft:
+		return "draft"
+	case s.outstanding("squash") != "":
+		return "blocked"
+	case s.unstable():
+		return "unstable"
+	}
+	return "clean"
 }

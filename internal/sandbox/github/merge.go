@@ -24,14 +24,7 @@ func (s *Server) mergePull(req *http.Request) (*reply, *failure) {
 	if bad != nil {
 		return nil, bad
 	}
-	base, _ := s.tip(p.Base)
-	parents := []plumbing.Hash{base}
-	if in.MergeMethod != "squash" {
-		parents = append(parents, p.HeadSHA)
-	}
-	author := s.self()
-	web := stamp{Name: "GitHub", Email: "noreply@github.com", Date: author.Date}
-	commit := s.putCommit(s.putTree(files), parents, author, web, s.mergeMessage(p, in))
+	commit := s.mergeCommit(p, in, files)
 	if err := s.move(p.Base, commit); err != nil {
 		return nil, fail(http.StatusMethodNotAllowed, "Base branch was modified. Review and try the merge again.")
 	}
@@ -40,11 +33,31 @@ func (s *Server) mergePull(req *http.Request) (*reply, *failure) {
 		return nil, &failure{status: http.StatusBadGateway, message: "Server Error", landed: true}
 	}
 	p.close()
-	p.Merged, p.MergeCommit, p.nulls = true, commit, 0
+	p.Merged, p.MergeCommit, p.nulls, p.recordLag = true, commit, 0, s.settings.RecordLag
+	if count(&s.settings.MergeDenied) {
+		return nil, &failure{status: http.StatusMethodNotAllowed, message: "Pull Request is not mergeable", landed: true}
+	}
 	return ok(map[string]any{"sha": commit.String(), "merged": true, "message": "Pull Request successfully merged"}), nil
 }
 
-// mergeRequest is what a merge is asked with. The repository allows merge commits and squashing.
+// mergeCommit makes what the base branch will point at: a merge, a squashed commit, or, by rebasing, the
+// pull request's last commit again, by its author, on top of the base.
+func (s *Server) mergeCommit(p *pull, in mergeRequest, files map[string]file) plumbing.Hash {
+	base, _ := s.tip(p.Base)
+	author, parents, message := s.self(), []plumbing.Hash{base}, s.mergeMessage(p, in)
+	web := stamp{Name: "GitHub", Email: "noreply@github.com", Date: author.Date}
+	switch in.MergeMethod {
+	case "squash":
+	case "rebase":
+		head, _ := s.repo.CommitObject(p.HeadSHA)
+		message, web, author = head.Message, author, stamp{Name: head.Author.Name, Email: head.Author.Email, Date: head.Author.When}
+	default:
+		parents = append(parents, p.HeadSHA)
+	}
+	return s.putCommit(s.putTree(files), parents, author, web, message)
+}
+
+// mergeRequest is what a merge is asked with.
 type mergeRequest struct {
 	SHA           string
 	CommitTitle   string `json:"commit_title"`
@@ -60,11 +73,25 @@ func (s *Server) mayMerge(p *pull, in mergeRequest) (map[string]file, *failure) 
 	if p.State != "open" || p.Draft {
 		return nil, fail(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
 	}
-	if in.MergeMethod == "rebase" {
-		return nil, fail(http.StatusMethodNotAllowed, "Rebase merges are not allowed on this repository.")
+	method := in.MergeMethod
+	if method == "" {
+		method = "merge"
 	}
-	if in.SHA != "" && in.SHA != p.HeadSHA.String() {
+	if !s.allows(method) {
+		name := map[string]string{"merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges"}[method]
+		return nil, fail(http.StatusMethodNotAllowed, "%s are not allowed on this repository.", name)
+	}
+	if count(&p.headLag) || in.SHA != "" && in.SHA != p.HeadSHA.String() {
 		return nil, fail(http.StatusConflict, "Head branch was modified. Review and try the merge again.")
+	}
+	switch {
+	case count(&s.settings.BaseModified):
+		return nil, fail(http.StatusMethodNotAllowed, "Base branch was modified. Review and try the merge again.")
+	case count(&s.settings.MergeInProgress):
+		return nil, fail(http.StatusMethodNotAllowed, "Merge already in progress")
+	}
+	if why := s.outstanding(method); why != "" {
+		return nil, fail(http.StatusMethodNotAllowed, "%s", why)
 	}
 	base, _ := s.tip(p.Base)
 	files, clean := s.combine(base, p.HeadSHA)

@@ -26,6 +26,20 @@ type pull struct {
 
 	nulls     int           // reads until mergeability is known
 	testMerge plumbing.Hash // once it is
+	headLag   int           // reads and merges until the head is known
+	recordLag int           // reads until the merge is
+}
+
+// shown is the pull request as it says it is, which can lag behind what is the case.
+func (p *pull) shown() *pull {
+	q := *p
+	if p.headLag > 0 {
+		q.HeadSHA = p.BaseSHA
+	}
+	if p.recordLag > 0 {
+		q.State, q.Merged, q.ClosedAt, q.MergeCommit = "open", false, nil, plumbing.ZeroHash
+	}
+	return &q
 }
 
 func (p *pull) close() {
@@ -131,7 +145,7 @@ func (s *Server) createPull(req *http.Request) (*reply, *failure) {
 	}
 	p := &pull{
 		Number: len(s.pulls) + 1, Title: in.Title, Body: in.Body, Head: branch, Base: in.Base, State: "open", HeadSHA: head, BaseSHA: base,
-		Draft: in.Draft, Created: *now(), Updated: *now(), nulls: 1, // nothing is known yet
+		Draft: in.Draft, Created: *now(), Updated: *now(), nulls: 1, headLag: s.settings.HeadLag, // nothing is known yet
 	}
 	s.pulls = append(s.pulls, p)
 	body := s.pullBody(p, req, true)
@@ -157,8 +171,8 @@ func (s *Server) getPull(req *http.Request) (*reply, *failure) {
 		return nil, bad
 	}
 	body := s.pullBody(p, req, true)
-	if p.nulls > 0 {
-		p.nulls--
+	for _, n := range []*int{&p.nulls, &p.headLag, &p.recordLag} {
+		count(n)
 	}
 	return ok(body), nil
 }

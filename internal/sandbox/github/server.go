@@ -56,6 +56,8 @@ type Server struct {
 	repo   *git.Repository
 	pulls  []*pull
 	counts Counts
+	// settings are the team's.
+	settings Settings
 	// unrecorded makes the next merge land in Git alone.
 	unrecorded bool
 }
@@ -125,9 +127,11 @@ func (s *Server) routes() {
 	s.handle("GET "+r+"/commits/{ref}/status", "", s.getStatus)
 	s.handle("GET "+r+"/commits/{ref}/check-runs", "", s.listCheckRuns)
 	s.handle("GET "+r+"/rules/branches/{branch...}", "", s.listRules)
+	s.handle("GET "+r+"/branches/{branch}/protection", "", s.getProtection)
 	s.handle("GET "+r+"/pulls", "", s.listPulls)
 	s.handle("POST "+r+"/pulls", "pull_create", s.createPull)
 	s.handle("GET "+r+"/pulls/{number}", "", s.getPull)
+	s.handle("GET "+r+"/pulls/{number}/reviews", "", s.listReviews)
 	s.handle("PATCH "+r+"/pulls/{number}", "pull_update", s.updatePull)
 	s.handle("PUT "+r+"/pulls/{number}/merge", "merge", s.mergePull)
 	// A person's view of a pull request, where its html_url leads.
@@ -140,6 +144,8 @@ type failure struct {
 	message string
 	errors  []map[string]string
 	landed  bool // the effect has happened all the same
+
+	location string // of a redirect
 }
 
 func fail(status int, format string, args ...any) *failure {
@@ -175,7 +181,9 @@ func (s *Server) counted(kind string, req *http.Request, f func(*http.Request) (
 		s.counts.Arrived++
 	}
 	before, _ = s.tip(s.options.Base)
-	answer, bad = s.guarded(req, f)
+	if answer, bad = nil, s.barred(req, kind); bad == nil {
+		answer, bad = s.guarded(req, f)
+	}
 	after, _ = s.tip(s.options.Base)
 	if kind != "" && (bad == nil || bad.landed) {
 		s.counts.Mutations[kind]++
@@ -196,6 +204,25 @@ func (s *Server) guarded(req *http.Request, f func(*http.Request) (*reply, *fail
 	return f(req)
 }
 
+// barred refuses whatever a repository that has moved, or cannot be changed, is asked.
+func (s *Server) barred(req *http.Request, kind string) *failure {
+	if !strings.HasPrefix(req.URL.Path, "/repos/") {
+		return nil
+	}
+	if s.settings.Moved {
+		to := "http://" + req.Host + "/repositories/1/" + strings.Join(strings.Split(req.URL.Path, "/")[4:], "/")
+		status := http.StatusMovedPermanently
+		if kind != "" {
+			status = http.StatusTemporaryRedirect
+		}
+		return &failure{status: status, message: http.StatusText(status), location: to}
+	}
+	if kind != "" {
+		return s.writable()
+	}
+	return nil
+}
+
 func write(w http.ResponseWriter, r *reply, bad *failure) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("X-GitHub-Api-Version-Selected", "2022-11-28")
@@ -203,6 +230,9 @@ func write(w http.ResponseWriter, r *reply, bad *failure) {
 		body := map[string]any{"message": bad.message, "documentation_url": "https://docs.github.com/rest", "status": fmt.Sprint(bad.status)}
 		if bad.errors != nil {
 			body["errors"] = bad.errors
+		}
+		if bad.location != "" {
+			w.Header().Set("Location", bad.location)
 		}
 		w.WriteHeader(bad.status)
 		_ = json.NewEncoder(w).Encode(body)

@@ -2,6 +2,7 @@ package github
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -41,20 +42,25 @@ func TestTheRepositoryIsGits(t *testing.T) {
 	}
 }
 
-// unchecked sends one request whose answer GitHub does not describe, and answers the status.
-func (c *checked) unchecked(method, path, body string) int {
+// plain sends one request whose answer GitHub does not describe, and answers status and body.
+func (c *checked) plain(method, path, body string) (int, string) {
 	c.t.Helper()
 	req, err := http.NewRequest(method, c.url+"/repos/acme/blog"+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer secret")
-	resp, err := http.DefaultClient.Do(req)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	resp.Body.Close()
-	return resp.StatusCode
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, string(said)
 }
 
 // tree is a commit's tree.

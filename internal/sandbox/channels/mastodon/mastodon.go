@@ -67,6 +67,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/accounts/verify_credentials", s.authorized(s.whoami))
 	s.mux.HandleFunc("GET /api/v1/accounts/{id}/statuses", s.authorized(s.list))
 	s.mux.HandleFunc("POST /api/v1/statuses", s.authorized(s.post))
+	s.mux.HandleFunc("GET /api/v1/statuses/{id}", s.authorized(s.show))
 	s.mux.HandleFunc("DELETE /api/v1/statuses/{id}", s.authorized(s.remove))
 	s.mux.HandleFunc("GET /{rest...}", s.profile)
 	return s
@@ -223,6 +224,18 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		page = append(page, s.body(st, r))
 	}
 	answer(w, http.StatusOK, page)
+}
+
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	n := slices.IndexFunc(s.statuses, func(st Status) bool { return st.ID == r.PathValue("id") })
+	if n < 0 {
+		answer(w, http.StatusNotFound, map[string]string{"error": "Record not found"})
+		return
+	}
+	answer(w, http.StatusOK, s.body(s.statuses[n], r))
 }
 
 func (s *Server) remove(w http.ResponseWriter, r *http.Request) {

@@ -23,6 +23,8 @@ const paths = {
   '/repos/{owner}/{repo}/commits/{ref}/status': ['get'],
   '/repos/{owner}/{repo}/commits/{ref}/check-runs': ['get'],
   '/repos/{owner}/{repo}/rules/branches/{branch}': ['get'],
+  '/repos/{owner}/{repo}/branches/{branch}/protection': ['get'],
+  '/repos/{owner}/{repo}/pulls/{pull_number}/reviews': ['get'],
   '/repos/{owner}/{repo}/pulls': ['get', 'post'],
   '/repos/{owner}/{repo}/pulls/{pull_number}': ['get', 'patch'],
   '/repos/{owner}/{repo}/pulls/{pull_number}/merge': ['put'],

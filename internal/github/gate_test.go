@@ -1,0 +1,164 @@
+package github
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"colophon/internal/permit"
+	"colophon/internal/sandbox/fault"
+	server "colophon/internal/sandbox/github"
+	"colophon/publish"
+)
+
+// TestAMergeWaitsForWhatIsOutstandingAndStopsAtWhatIsNot puts each demand of a protected branch before an open
+// pull request: what the look says, by name, and that it lets the merge through once the demand is met.
+func TestAMergeWaitsForWhatIsOutstandingAndStopsAtWhatIsNot(t *testing.T) {
+	checks, reviews := server.RequireChecks("build", "lint"), server.RequireReviews(1)
+	green := []server.Check{{Name: "build", Conclusion: "success"}}
+	for name, c := range map[string]struct {
+		set       func(*server.Settings)
+		presence  publish.Presence
+		condition publish.Condition
+		says      string
+	}{
+		"nothing has run": {func(s *server.Settings) { s.Rules = []server.Rule{checks} }, publish.NotReady, "checks_outstanding", "build, lint"},
+		"one is running": {func(s *server.Settings) {
+			s.Rules, s.Checks = []server.Rule{checks}, append(green, server.Check{Name: "lint"})
+		}, publish.NotReady, "checks_outstanding", "lint"},
+		"a status is pending": {func(s *server.Settings) {
+			s.Rules, s.Checks, s.Statuses = []server.Rule{checks}, green, []server.Status{{Context: "lint", State: "pending"}}
+		}, publish.NotReady, "checks_outstanding", "lint"},
+		"a check is red": {func(s *server.Settings) {
+			s.Rules, s.Checks = []server.Rule{checks}, append(green, server.Check{Name: "lint", Conclusion: "timed_out"})
+		}, publish.Foreign, "check_failed", "lint"},
+		"a status is red": {func(s *server.Settings) {
+			s.Rules, s.Checks, s.Statuses = []server.Rule{checks}, green, []server.Status{{Context: "lint", State: "error"}}
+		}, publish.Foreign, "check_failed", "lint"},
+		"protected, missing":   {func(s *server.Settings) { s.Protection = &server.Protection{Checks: []string{"ci"}} }, publish.NotReady, "checks_outstanding", "ci"},
+		"protection is hidden": {func(s *server.Settings) { s.Protection, s.Hidden = &server.Protection{Checks: []string{"ci"}}, true }, publish.NotReady, "checks_or_reviews", "may not read"},
+		"no review":            {func(s *server.Settings) { s.Rules = []server.Rule{reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
+		"comments are none": {func(s *server.Settings) {
+			s.Rules, s.Reviews = []server.Rule{reviews}, []server.Review{{User: "ada", State: "COMMENTED"}}
+		}, publish.NotReady, "review_outstanding", "0 of 1"},
+		"changes are wanted": {func(s *server.Settings) {
+			s.Rules, s.Reviews = []server.Rule{reviews}, []server.Review{{User: "ada", State: "CHANGES_REQUESTED"}}
+		}, publish.Foreign, "changes_requested", "ada"},
+		"a queue":              {func(s *server.Settings) { s.Rules = []server.Rule{{Type: "merge_queue"}} }, publish.Foreign, "merge_queue", "queue"},
+		"signed commits":       {func(s *server.Settings) { s.Protection = &server.Protection{Signatures: true} }, publish.Foreign, "signed_commits", "signed"},
+		"a rule of the future": {func(s *server.Settings) { s.Rules = []server.Rule{{Type: "full_moon"}, reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
+		"all is met": {func(s *server.Settings) {
+			s.Rules, s.Protection = []server.Rule{checks, reviews}, &server.Protection{Checks: []string{"build"}, Reviews: 1}
+			s.Checks, s.Statuses = append(green, server.Check{Name: "optional", Conclusion: "failure"}), []server.Status{{Context: "lint", State: "success"}}
+			s.Reviews = []server.Review{{User: "ada", State: "APPROVED"}}
+		}, publish.Absent, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.do(t, 4)
+			b.GitHub.Set(c.set)
+			f, err := b.effects(t)[4].Find(context.Background(), publish.Prior{})
+			if err != nil || f.Presence != c.presence || f.Condition != c.condition || !strings.Contains(f.Detail, c.says) {
+				t.Errorf("%+v, %v", f, err)
+			}
+			if (f.Presence == publish.NotReady) != (f.Wait > 0) {
+				t.Errorf("waits %s", f.Wait)
+			}
+			if _, err := b.effects(t)[4].Apply(permit.Grant(context.Background()), publish.Prior{}); (err == nil) != (c.presence == publish.Absent) {
+				t.Errorf("the merge itself: %v", err)
+			}
+		})
+	}
+}
+
+// TestEveryRefusalHasItsName: a change that is refused for good is told from one that may be asked for again,
+// and each says what to do (kargo#6490).
+func TestEveryRefusalHasItsName(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*server.Settings)
+		kind publish.Kind
+		cond publish.Condition
+	}{
+		"archived":        {func(s *server.Settings) { s.Archived = true }, publish.Rejected, "repository_archived"},
+		"read-only token": {func(s *server.Settings) { s.ReadOnly = true }, publish.Rejected, "forbidden"},
+		"moved":           {func(s *server.Settings) { s.Moved = true }, publish.Halted, "repository_moved"},
+		"method off":      {func(s *server.Settings) { s.Methods = []string{"squash"} }, publish.Rejected, "merge_method_not_allowed"},
+		"linear":          {func(s *server.Settings) { s.Protection = &server.Protection{Linear: true} }, publish.Rejected, "merge_method_not_allowed"},
+		"queue":           {func(s *server.Settings) { s.Rules = []server.Rule{{Type: "merge_queue"}} }, publish.Rejected, "merge_queue"},
+		"signatures":      {func(s *server.Settings) { s.Protection = &server.Protection{Signatures: true} }, publish.Rejected, "signed_commits"},
+		"check expected":  {func(s *server.Settings) { s.Rules = []server.Rule{server.RequireChecks("build")} }, publish.Deferred, "checks_outstanding"},
+		"review expected": {func(s *server.Settings) { s.Rules = []server.Rule{server.RequireReviews(1)} }, publish.Deferred, "review_outstanding"},
+		"base modified":   {func(s *server.Settings) { s.BaseModified = 1 }, publish.Unknown, "base_modified"},
+		"under way":       {func(s *server.Settings) { s.MergeInProgress = 1 }, publish.Unknown, "merge_in_progress"},
+		"landed, denied":  {func(s *server.Settings) { s.MergeDenied = 1 }, publish.Unknown, "not_mergeable"},
+	} {
+		b := newBench(t)
+		b.do(t, 4)
+		b.GitHub.Set(c.set)
+		_, err := b.effects(t)[4].Apply(permit.Grant(context.Background()), publish.Prior{})
+		got := publish.AsTrouble(err)
+		if got.Kind != c.kind || got.Condition != c.cond {
+			t.Errorf("%s: %s %s: %v", name, got.Kind, got.Condition, err)
+		}
+		if (got.Kind == publish.Rejected || got.Kind == publish.Halted) && got.Next == "" {
+			t.Errorf("%s does not say what to do", name)
+		}
+	}
+}
+
+// TestLimitsNameTheirPause: the primary limit by its reset, the secondary one by its header or, without one, a
+// minute, whatever status they come with.
+func TestLimitsNameTheirPause(t *testing.T) {
+	reset := time.Now().Add(20 * time.Minute)
+	for name, c := range map[string]struct {
+		rule  fault.Rule
+		after time.Duration
+	}{
+		"primary":             {fault.Rule{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": unix(reset)}}, 19 * time.Minute},
+		"primary, 429":        {fault.Rule{Status: 429, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": unix(reset)}}, 19 * time.Minute},
+		"secondary":           {fault.Rule{Status: 403, RetryAfter: "300"}, 300 * time.Second},
+		"secondary, 429":      {fault.Rule{Status: 429, RetryAfter: "300"}, 300 * time.Second},
+		"secondary, no time":  {fault.Rule{Status: http.StatusTooManyRequests}, time.Minute},
+		"secondary, in words": {fault.Rule{Status: 403, Body: `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","documentation_url":"https://docs.github.com/rest"}`}, time.Minute},
+	} {
+		b := newBench(t)
+		c.rule.Method, c.rule.Kind = "POST", fault.StatusBefore
+		b.GitHubFaults.Add(c.rule)
+		_, err := b.effects(t)[0].Apply(permit.Grant(context.Background()), publish.Prior{})
+		got := publish.AsTrouble(err)
+		if got.Kind != publish.Deferred || got.Condition != "rate_limited" || got.After < c.after || got.After > c.after+2*time.Minute {
+			t.Errorf("%s: %s %s after %s: %v", name, got.Kind, got.Condition, got.After, err)
+		}
+	}
+}
+
+// TestEveryMethodOfMergingLandsTheArticleOnce: by squash and rebase the commit on the base has another name;
+// the article and its trailers are found all the same, also when the pull request's record is stale.
+func TestEveryMethodOfMergingLandsTheArticleOnce(t *testing.T) {
+	ctx := context.Background()
+	for _, method := range []string{"merge", "squash", "rebase"} {
+		for _, recorded := range []bool{true, false} {
+			b := newBench(t)
+			b.GitHub.Set(func(s *server.Settings) { s.Methods = []string{method} })
+			b.do(t, 4)
+			if !recorded {
+				b.GitHub.MergeUnrecorded()
+			}
+			b.repo.method = method
+			e := b.repo.Effects(publish.Merge, intent(), b.plan, draft)[0]
+			if _, err := e.Apply(permit.Grant(ctx), publish.Prior{}); (err == nil) != recorded {
+				t.Fatalf("%s: %v", method, err)
+			}
+			f, err := e.Find(ctx, publish.Prior{State: publish.Unconfirmed, Attempts: 1})
+			plain, merges := b.GitHub.History()
+			if err != nil || f.Presence != publish.Present || !f.Receipt.SHA.Valid() || len(plain) != 1 || len(merges) != map[string]int{"merge": 1}[method] {
+				t.Errorf("%s: %+v, %v; commits %v, merges %v", method, f, err, plain, merges)
+			}
+		}
+	}
+}
+
+func unix(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
