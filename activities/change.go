@@ -21,6 +21,11 @@ func (s *Steps) Merge(ctx context.Context, task publish.Task) (publish.Result, e
 	return s.ensure(ctx, task), nil
 }
 
+// Sweep removes a branch that came back after the merge, and with it its pull request.
+func (s *Steps) Sweep(ctx context.Context, task publish.Task) (publish.Result, error) {
+	return s.ensure(ctx, task), nil
+}
+
 // Syndicate announces the article on one channel.
 func (s *Steps) Syndicate(ctx context.Context, task publish.Task) (publish.Result, error) {
 	return s.ensure(ctx, task), nil

@@ -16,7 +16,7 @@ type Action string
 const (
 	Confirm Action = "confirm" // it took effect: here is the receipt
 	Retry   Action = "retry"   // try again, under the same operation key
-	Skip    Action = "skip"    // leave this step undone and go on; deliveries only
+	Skip    Action = "skip"    // leave this step undone and go on; deliveries and sweeping only
 	Abandon Action = "abandon" // end the run here
 )
 
@@ -30,10 +30,13 @@ type Decision struct {
 }
 
 // Allowed lists what may be decided about a step that waits. Only an announcement can be made by hand, or
-// left out; everything else can be seen by looking.
+// left out, as can what is only tidying; everything else can be seen by looking.
 func Allowed(s Step) []Action {
-	if s == Syndicate {
+	switch s {
+	case Syndicate:
 		return []Action{Confirm, Retry, Skip, Abandon}
+	case Sweep:
+		return []Action{Retry, Skip}
 	}
 	return []Action{Retry, Abandon}
 }

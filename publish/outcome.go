@@ -42,6 +42,7 @@ const (
 	Merge       Step = "Merge"
 	VerifyLive  Step = "VerifyLive"
 	Syndicate   Step = "Syndicate"
+	Sweep       Step = "Sweep" // removes what a request that arrived late has left behind
 	Reconcile   Step = "Reconcile"
 	Close       Step = "Close" // writes the terminal record
 )

@@ -10,11 +10,15 @@ type Policy struct {
 	Budget       int           `json:"budget"`        // attempts at one operation without a person
 	LiveDeadline time.Duration `json:"live_deadline"` // from the merge until the article must be live
 	Patience     time.Duration `json:"patience"`      // how long a step waits for a remote before it asks a person
+	StrayDelay   time.Duration `json:"stray_delay"`   // from an unclear answer until no request can arrive late any more
 }
 
 // DefaultPolicy suits a site on the public internet.
 func DefaultPolicy() Policy {
-	return Policy{QuietPeriod: time.Minute, LookGap: 15 * time.Second, Budget: 3, LiveDeadline: 30 * time.Minute, Patience: 24 * time.Hour}
+	return Policy{
+		QuietPeriod: time.Minute, LookGap: 15 * time.Second, Budget: 3, LiveDeadline: 30 * time.Minute, Patience: 24 * time.Hour,
+		StrayDelay: 10 * time.Minute,
+	}
 }
 
 // Request starts a run: the intent and the policy it runs under.

@@ -112,6 +112,18 @@ func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 	}
 }
 
+// Unclear says whether a step was not confirmed at some time.
+func (r Record) Unclear(step Step) bool {
+	for _, l := range r.Steps {
+		for _, t := range l.Turns {
+			if l.Step == step && t.Outcome == NotConfirmed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // RetryApproved is the condition of a turn that lets another attempt follow.
 const RetryApproved Condition = "retry_approved"
 

@@ -37,7 +37,7 @@ func TestOnlyTheListedFailuresProveThatNothingWasDone(t *testing.T) {
 }
 
 func TestStepsThatChangeARemoteAreAttemptedOnce(t *testing.T) {
-	for _, step := range []publish.Step{publish.Branch, publish.PullRequest, publish.Merge, publish.Syndicate, "Unheard-of"} {
+	for _, step := range []publish.Step{publish.Branch, publish.PullRequest, publish.Merge, publish.Syndicate, publish.Sweep, "Unheard-of"} {
 		o := options(step, "")
 		if o.RetryPolicy.MaximumAttempts != 1 || !o.WaitForCancellation || o.HeartbeatTimeout == 0 {
 			t.Errorf("%s: %+v", step, o)

@@ -17,7 +17,7 @@ func class(step publish.Step) publish.Class {
 		return publish.ReadOnly
 	case publish.Admit, publish.Draft, publish.Close:
 		return publish.Idempotent // they change the ledger only
-	case publish.Branch, publish.PullRequest, publish.Merge, publish.Syndicate:
+	case publish.Branch, publish.PullRequest, publish.Merge, publish.Syndicate, publish.Sweep:
 		return publish.Reconciled
 	default:
 		return publish.Unclear

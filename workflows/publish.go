@@ -30,7 +30,21 @@ func Publish(ctx workflow.Context, req publish.Request) (publish.Record, error) 
 			return r.close(publish.FailedStep)
 		}
 	}
-	return r.close(r.syndicate())
+	outcome := r.syndicate()
+	r.sweep()
+	return r.close(outcome)
+}
+
+// sweep removes what a request that arrived late has left behind. Only where an answer was lost can one be
+// under way still, and then it is given time to arrive. What cannot be swept does not change the outcome.
+func (r *run) sweep() {
+	if workflow.GetVersion(r.ctx, "sweep", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	if d := r.req.Policy.StrayDelay; d > 0 && (r.record.Unclear(publish.Branch) || r.record.Unclear(publish.PullRequest)) {
+		r.pause(publish.Sweep, d, "requests that may arrive late", publish.Result{})
+	}
+	r.settle(publish.Sweep)
 }
 
 // admit binds the key to its inputs; it answers the terminal record of an intent that has one.

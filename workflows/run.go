@@ -107,6 +107,8 @@ func (r *run) summary(step publish.Step) string {
 		return fmt.Sprintf("Merge pull request %d at %s", p.PullRequest, p.Commit.Short())
 	case publish.VerifyLive:
 		return "See the article live at " + string(in.URL)
+	case publish.Sweep:
+		return "See that no branch or pull request was left behind"
 	case publish.Syndicate:
 		return "Announce it on " + r.channel
 	default:

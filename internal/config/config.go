@@ -77,6 +77,7 @@ type Policy struct {
 	Budget       int           `yaml:"budget"`
 	LiveDeadline time.Duration `yaml:"live_deadline"`
 	Patience     time.Duration `yaml:"patience"`
+	StrayDelay   time.Duration `yaml:"stray_delay"`
 }
 
 // Load reads the configuration's file. Faults are told with their lines: the first that keeps the YAML from
@@ -153,7 +154,7 @@ func (c *Config) check(doc *strictyaml.Document) {
 	}
 	r.Token.check(doc, "$.repository.token")
 	p := c.Policy
-	if p.QuietPeriod <= 0 || p.LookGap <= 0 || p.LiveDeadline <= 0 || p.Patience <= 0 || p.Budget < 1 || p.Budget > 10 {
+	if p.QuietPeriod <= 0 || p.LookGap <= 0 || p.LiveDeadline <= 0 || p.Patience <= 0 || p.StrayDelay < 0 || p.Budget < 1 || p.Budget > 10 {
 		doc.Wrong("$.policy", "durations must be more than 0, budget from 1 to 10")
 	}
 	c.checkChannels(doc)

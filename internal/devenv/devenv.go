@@ -46,7 +46,7 @@ type Env struct {
 	log        *slog.Logger
 }
 
-const demoPolicy = "{quiet_period: 2s, look_gap: 1s, budget: 3, live_deadline: 2m}"
+const demoPolicy = "{quiet_period: 2s, look_gap: 1s, budget: 3, live_deadline: 2m, stray_delay: 3s}"
 
 // Start starts the environment. What it started it ends again when it fails.
 func Start(ctx context.Context, o Options) (*Env, error) {

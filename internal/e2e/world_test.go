@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 
 const (
 	key    = publish.Key("media-001:2026-10-04:idempotency")
-	policy = "{quiet_period: 1s, look_gap: 1s, budget: 3, live_deadline: 2m}"
+	policy = "{quiet_period: 1s, look_gap: 1s, budget: 3, live_deadline: 2m, stray_delay: 1s}"
 )
 
 // world is an environment with a worker that can be killed.

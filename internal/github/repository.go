@@ -60,7 +60,9 @@ func (r *Repository) Effects(step publish.Step, in publish.Intent, p publish.Pla
 	case publish.PullRequest:
 		return []publish.Effect{pullEffect{c}}
 	case publish.Merge:
-		return []publish.Effect{mergeEffect{c}, removalEffect{c}}
+		return []publish.Effect{mergeEffect{c}, removalEffect{c, "branch removal"}}
+	case publish.Sweep:
+		return []publish.Effect{strayEffect{removalEffect{c, "sweep"}}}
 	default:
 		return nil
 	}

@@ -119,7 +119,7 @@ func Register(w Registry, s *activities.Steps) {
 	w.RegisterWorkflowWithOptions(workflows.Deliver, workflow.RegisterOptions{Name: workflows.DeliverName})
 	for step, f := range map[publish.Step]any{
 		publish.Admit: s.Admit, publish.Draft: s.Draft, publish.Validate: s.Validate, publish.Branch: s.Branch, publish.PullRequest: s.PullRequest,
-		publish.Merge: s.Merge, publish.VerifyLive: s.VerifyLive, publish.Syndicate: s.Syndicate, publish.Reconcile: s.Reconcile, publish.Close: s.Close,
+		publish.Merge: s.Merge, publish.VerifyLive: s.VerifyLive, publish.Syndicate: s.Syndicate, publish.Sweep: s.Sweep, publish.Reconcile: s.Reconcile, publish.Close: s.Close,
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: string(step)})
 	}
