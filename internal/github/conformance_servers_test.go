@@ -71,6 +71,9 @@ func realGitHub(t *testing.T) server {
 		t.Skip("needs a repository on GitHub to scratch in: set COLOPHON_GITHUB_REPOSITORY=owner/name, and COLOPHON_GITHUB_TOKEN " +
 			"to a token that may write its contents and pull requests; there, merge commits and squashing must be allowed, and merged branches be left")
 	}
+	if testing.Short() {
+		t.Skip("takes minutes at GitHub's pace, and leaves pull requests behind, merged or closed")
+	}
 	if api := os.Getenv("COLOPHON_GITHUB_API"); api != "" {
 		s.api = api
 	}
