@@ -51,6 +51,9 @@ func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *pub
 	}
 	res.Outcome, res.Condition = publish.NotConfirmed, "not_seen"
 	res.Detail = fmt.Sprintf("%s: not seen after attempt %d", op.What, prior.Attempts)
+	if prior.State == publish.Done {
+		res.Condition, res.Detail = publish.ClaimedNotSeen, fmt.Sprintf("%s: it was answered as done, and is not seen yet", op.What)
+	}
 	res.Repeat = prior.State != publish.Done && (traits.Class == publish.Idempotent || traits.Class == publish.Reconciled)
 	return res
 }

@@ -75,6 +75,9 @@ type Result struct {
 	Wait      time.Duration `json:"wait,omitempty"`      // try or look again after this, without a person
 }
 
+// ClaimedNotSeen is the condition of what a remote said was done, and does not show.
+const ClaimedNotSeen Condition = "claimed_not_seen"
+
 // Named is a receipt and what it is for: "commit", "pull request", "mastodon".
 type Named struct {
 	What    string  `json:"what"`

@@ -26,7 +26,7 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 		if res.Outcome == publish.Passed {
 			return res, ""
 		}
-		unused := task.Approval
+		unused := left(task.Approval, res)
 		task = r.task(step)
 		patient := workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience
 		if approval, may := r.req.Policy.MayRepeat(res); may && (patient || res.Deferrals == 0) {
@@ -35,10 +35,8 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 			task.Approval = &approval
 			continue
 		}
-		if res.Wait > 0 && patient {
-			if unused != nil && unused.Operation == res.Operation && unused.Attempt == res.Attempt {
-				task.Approval = unused
-			}
+		if (res.Wait > 0 || res.Outcome == publish.FailedStep && unused != nil) && patient {
+			task.Approval = unused
 			r.pause(step, max(res.Wait, publish.Backoff(waits)), "another look", res)
 			continue
 		}
@@ -56,6 +54,15 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 	}
 }
 
+// left is an approval that was not used: no attempt has followed the one that it names, because the remote was
+// not ready or the process died before it.
+func left(a *publish.Approval, res publish.Result) *publish.Approval {
+	if a != nil && a.Operation == res.Operation && a.Attempt == res.Attempt {
+		return a
+	}
+	return nil
+}
+
 // attempt runs the step's activity once and reads what it proves.
 func (r *run) attempt(step publish.Step, task publish.Task) publish.Result {
 	r.now(step, "")
@@ -68,7 +75,8 @@ func (r *run) attempt(step publish.Step, task publish.Task) publish.Result {
 }
 
 // reconcile waits until the remote can be expected to show what it did, and looks: until something is
-// seen, or until two spaced looks have seen nothing.
+// seen, or until two spaced looks have seen nothing. What the remote said was done is looked for longer, since
+// it will not be made again.
 func (r *run) reconcile(task publish.Task, was publish.Result) publish.Result {
 	begun, step := workflow.Now(r.ctx), task.Step
 	r.pause(step, max(was.Wait, r.req.Policy.QuietPeriod), "the remote to show what happened", was)
@@ -76,17 +84,28 @@ func (r *run) reconcile(task publish.Task, was publish.Result) publish.Result {
 		res := r.look(task)
 		switch {
 		case res.Outcome == publish.NotConfirmed && res.Presence == publish.Absent:
-			if absences++; absences == 2 {
+			if absences++; absences == r.looks(res) {
 				return res
 			}
 			r.note(step, res, "")
-			r.pause(step, r.req.Policy.LookGap, "a second look", res)
+			r.pause(step, max(r.req.Policy.LookGap, publish.Backoff(absences-1)), "a second look", res)
 		case res.Wait > 0 && res.Outcome != publish.FailedStep && workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience:
 			r.pause(step, max(res.Wait, publish.Backoff(waits)), "another look", res)
 		default:
 			return res
 		}
 	}
+}
+
+// claimedLooks is how often that is looked for which the remote said was done: for about ten minutes.
+const claimedLooks = 9
+
+// looks is how many looks must have seen nothing.
+func (r *run) looks(res publish.Result) int {
+	if res.Condition != publish.ClaimedNotSeen || workflow.GetVersion(r.ctx, "claimed-looks", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return 2
+	}
+	return claimedLooks
 }
 
 // look runs one Reconcile activity.

@@ -3,281 +3,382 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"colophon/activities"
-	"colophon/internal/calendar"
-	"colophon/internal/config"
-	"colophon/internal/devenv"
-	"colophon/internal/ledger"
-	"colophon/internal/sandbox"
-	"colophon/internal/sandbox/channels/mastodon"
 	"colophon/internal/sandbox/fault"
-	"colophon/internal/service"
+	hub "colophon/internal/sandbox/github"
 	"colophon/publish"
-	"colophon/workflows"
-
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/testsuite"
 )
 
-// boundary is one change that a run makes, as the wire sees it.
+// boundary is one change that a run makes, as the ledger and as the wire see it.
 type boundary struct {
+	op     publish.Operation
 	server string
-	fault.Change
+	change fault.Change
+	skip   int // requests of the same method and path that come before it
+	// scene is what must have happened for the change to be made at all.
+	scene func(*simulation)
 }
 
-func (b boundary) String() string { return b.server + " " + b.Method + " " + b.Path }
+func (b boundary) String() string { return b.server + " " + b.op.What }
 
-// death is where the process that makes a change dies.
-type death string
-
-// The deaths. The process is gone for good: its attempt stays in flight, nothing else of it is written.
-const (
-	lives       death = ""
-	beforeCall  death = "dies before the call"
-	afterEffect death = "dies after the effect, before the ledger"
-	afterLedger death = "dies after the ledger, before it answers"
-)
-
-// faults are what goes wrong with the one request.
-var faults = []fault.Rule{
-	{Kind: fault.ResetBefore},
-	{Kind: fault.ResetAfter},
-	{Kind: fault.HangBefore, Delay: 20 * time.Millisecond},
-	{Kind: fault.HangAfter, Delay: 20 * time.Millisecond},
-	{Kind: fault.StatusBefore, Status: 500},
-	{Kind: fault.StatusAfter, Status: 500},
-	{Kind: fault.StatusBefore, Status: 502},
-	{Kind: fault.StatusAfter, Status: 502},
-	{Kind: fault.StatusBefore, Status: 503, RetryAfter: "5"},
-	{Kind: fault.StatusAfter, Status: 503},
-	{Kind: fault.StatusAfter, Status: 504},
-	{Kind: fault.StatusAfter, Status: 408},
-	{Kind: fault.StatusBefore, Status: 425},
-	{Kind: fault.StatusBefore, Status: 429, RetryAfter: "7"},
-	{Kind: fault.StatusBefore, Status: 429},
-	{Kind: fault.StatusBefore, Status: 403, RetryAfter: "7"},
-	{Kind: fault.CutBody},
-	{Kind: fault.EmptyBody},
-	{Kind: fault.WrongType},
-	{Kind: fault.MissingID},
-	{Kind: fault.Redirect},
-	{Kind: fault.Redirect, Status: 301},
+// rule is a fault for the boundary's own request.
+func (b boundary) rule(r fault.Rule) fault.Rule {
+	r.Method, r.Path, r.Skip = b.change.Method, "^"+regexp.QuoteMeta(b.change.Path)+"$", b.skip
+	return r
 }
 
-// TestBoundaries puts every fault on every change that a run makes, and lets the process die at each
-// instant around it, on simulated time. The changes are those that a clean run is seen to make, so that
-// one that is added later cannot be forgotten. Whatever happens, the run ends with one of everything; a
-// named condition may ask a person first, whose answer is always retry.
-func TestBoundaries(t *testing.T) {
-	all := clean(t)
-	var cases, duplicates, lost, unsettled atomic.Int32
-	t.Run("cases", func(t *testing.T) {
-		for n, b := range all {
-			for _, f := range faults {
-				for _, d := range []death{lives, afterLedger} {
-					check(t, b, n, &f, d, &cases, &duplicates, &lost, &unsettled)
+// trouble is what goes wrong with one change, or is odd about GitHub while it is made.
+type trouble struct {
+	name   string
+	rules  []fault.Rule // for the request
+	set    func(*hub.Settings)
+	world  func(*simulation)
+	around func(*simulation, boundary) (after func())
+	at     func(boundary) bool // which boundaries it can happen at; all, if nil
+	keyed  bool                // it takes a Mastodon that honours idempotency keys
+	asks   map[string]publish.Condition
+	spends []string // the changes whose budget it spends together with a death before it
+}
+
+// troubles are all that can go wrong. What a person is asked about is said by server; where nothing is said, the
+// run passes by itself.
+func troubles() []trouble {
+	var all []trouble
+	for _, r := range []fault.Rule{
+		{Kind: fault.ResetBefore},
+		{Kind: fault.ResetAfter},
+		{Kind: fault.HangBefore, Delay: 20 * time.Millisecond},
+		{Kind: fault.HangAfter, Delay: 20 * time.Millisecond},
+		{Kind: fault.StatusBefore, Status: 500},
+		{Kind: fault.StatusAfter, Status: 500},
+		{Kind: fault.StatusBefore, Status: 502},
+		{Kind: fault.StatusAfter, Status: 502},
+		{Kind: fault.StatusBefore, Status: 503, RetryAfter: "5"},
+		{Kind: fault.StatusAfter, Status: 503},
+		{Kind: fault.StatusAfter, Status: 504},
+		{Kind: fault.StatusBefore, Status: 408},
+		{Kind: fault.StatusAfter, Status: 408},
+		{Kind: fault.StatusBefore, Status: 425},
+		{Kind: fault.StatusBefore, Status: 429, RetryAfter: "7"},
+		{Kind: fault.StatusBefore, Status: 429},
+		{Kind: fault.StatusBefore, Status: 403, RetryAfter: "7"},
+		{Kind: fault.CutBody},
+		{Kind: fault.EmptyBody},
+		{Kind: fault.WrongType},
+		{Kind: fault.MissingID},
+	} {
+		all = append(all, trouble{name: strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Kind, r.Status, r.RetryAfter)), rules: []fault.Rule{r}})
+	}
+	for n, r := range all {
+		if r.rules[0].Status == 403 { // which IndexNow says of keys alone
+			all[n].asks = map[string]publish.Condition{"indexnow": "key_refused"}
+		}
+	}
+	moved := map[string]publish.Condition{"github": "repository_moved"}
+	all = append(all,
+		trouble{name: "403 limit without a time", rules: []fault.Rule{{Kind: fault.StatusBefore, Status: 403, Body: `{"message":"You have exceeded a secondary rate limit.","error":"Too many requests"}`}}, asks: map[string]publish.Condition{"mastodon": "rejected", "indexnow": "key_refused"}},
+		trouble{name: "redirect 307", rules: []fault.Rule{{Kind: fault.Redirect}}, asks: moved},
+		trouble{name: "redirect 301", rules: []fault.Rule{{Kind: fault.Redirect, Status: 301}}, asks: moved},
+		trouble{name: "refused connection", around: func(s *simulation, b boundary) func() {
+			s.port(b.server).Refuse()
+			return func() {
+				if err := s.port(b.server).Accept(); err != nil {
+					s.t.Error(err)
 				}
 			}
-			for _, d := range []death{beforeCall, afterEffect, afterLedger} {
-				check(t, b, n, nil, d, &cases, &duplicates, &lost, &unsettled)
-			}
-		}
-	})
-	fmt.Printf("boundaries: cases=%d duplicates=%d lost=%d unsettled=%d\n", cases.Load(), duplicates.Load(), lost.Load(), unsettled.Load())
-	if cases.Load() < 300 {
-		t.Errorf("only %d cases", cases.Load())
-	}
+		}},
+		trouble{name: "429 four times", rules: slices.Repeat([]fault.Rule{{Kind: fault.StatusBefore, Status: 429, RetryAfter: "90"}}, 4)},
+	)
+	return append(all, append(late(), append(stale(), oddities()...)...)...)
 }
 
-func check(t *testing.T, b boundary, n int, f *fault.Rule, d death, cases, duplicates, lost, unsettled *atomic.Int32) {
-	name := b.String()
-	if f != nil {
-		name += fmt.Sprintf(", %s %d %s", f.Kind, f.Status, f.RetryAfter)
+// late are effects that land after the client has given up: before, within and after each look, and around the
+// request that follows.
+func late() []trouble {
+	var all []trouble
+	for _, l := range []fault.Landing{{Method: "GET", After: 1}, {Method: "GET", After: 1, Behind: true}, {Method: "GET", After: 2, Behind: true}, {Method: "GET", After: 3, Behind: true}} {
+		all = append(all, trouble{name: fmt.Sprintf("lands late, at look %d, behind %v", l.After, l.Behind), keyed: l.After == 3, rules: []fault.Rule{{Kind: fault.LateEffect, Lands: &l}}})
 	}
-	if d != lives {
-		name += ", " + string(d)
-	}
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		cases.Add(1)
-		s := simulate(t)
-		if f != nil {
-			rule := *f
-			rule.Method, rule.Path = b.Method, "^"+regexp.QuoteMeta(b.Path)+"$"
-			s.layers()[b.server].Add(rule)
-		}
-		s.ledger.at, s.ledger.death = int32(n), d
-		rec, done := s.run()
-		a := s.world.Audit()
-		extra := a.Duplicates - a.Repeated
-		missing := 0
-		for _, got := range []int{a.Articles, a.Published, a.Merges, a.Posts, min(a.Pings, 1)} {
-			missing += max(0, 1-got)
-		}
-		duplicates.Add(int32(extra))
-		lost.Add(int32(missing))
-		if !done || rec.Outcome != publish.Passed {
-			unsettled.Add(1)
-			t.Errorf("the run ended %q, waiting for %+v", rec.Outcome, rec.Waiting)
-		}
-		if extra != 0 || missing != 0 || a.OpenPulls != 0 || a.Commits != 1 {
-			t.Errorf("not one of everything: %+v\n%s", a, rec.Markdown())
-		}
-		if a.Branches != 0 {
-			t.Errorf("the branch was left behind")
-		}
-	})
-}
-
-// clean runs without faults, and answers the changes that it made.
-func clean(t *testing.T) []boundary {
-	t.Helper()
-	s := simulate(t)
-	if rec, done := s.run(); !done || rec.Outcome != publish.Passed {
-		t.Fatalf("a clean run: %v, %+v", done, rec)
-	}
-	var all []boundary
-	for _, server := range []string{"github", "indexnow", "mastodon"} {
-		for _, c := range s.layers()[server].Changes() {
-			all = append(all, boundary{server, c})
-		}
-	}
-	ops, err := s.ledger.Operations(context.Background(), key)
-	if err != nil || len(ops) != len(all) {
-		t.Fatalf("%d changes on the wire, %d operations in the ledger (%v)", len(all), len(ops), err)
+	for _, behind := range []bool{false, true} {
+		all = append(all, trouble{
+			name: fmt.Sprintf("lands at the retry, behind %v", behind), keyed: true,
+			around: func(s *simulation, b boundary) func() {
+				s.layer(b.server).Add(fault.Rule{Method: b.change.Method, Kind: fault.LateEffect, Lands: &fault.Landing{Method: b.change.Method, After: 1, Behind: behind}})
+				return nil
+			},
+		})
 	}
 	return all
 }
 
-// simulation is a world with the real steps, on Temporal's simulated time. Its Mastodon has never heard of
-// idempotency keys, so that nothing but the loop stands against a second post.
-type simulation struct {
-	t      *testing.T
-	world  *sandbox.World
-	ledger *mortal
-	steps  *activities.Steps
-	req    publish.Request
-}
-
-func simulate(t *testing.T) *simulation {
-	t.Helper()
-	dir := t.TempDir()
-	w, err := sandbox.Start(sandbox.Options{Dir: filepath.Join(dir, "blog.git"), MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.Close)
-	file, err := devenv.Configure(dir, w, "{quiet_period: 60s, look_gap: 15s, budget: 3, live_deadline: 30m}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cal, err := calendar.Read(cfg.Calendar)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry, err := cal.Find(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := cfg.Intent(entry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := service.Assemble(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = parts.Close() })
-	l := &mortal{Ledger: parts.Ledger}
-	parts.Steps.Ledger = l
-	return &simulation{t, w, l, parts.Steps, publish.Request{Intent: in, Policy: cfg.RunPolicy()}}
-}
-
-func (s *simulation) layers() map[string]*fault.Layer {
-	return map[string]*fault.Layer{"github": s.world.GitHubFaults, "indexnow": s.world.IndexNowFaults, "mastodon": s.world.MastodonFaults}
-}
-
-// run runs the intent to its end; whenever it waits for a person, the answer is retry.
-func (s *simulation) run() (rec publish.Record, done bool) {
-	s.t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(nothing{})
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: string(key), TaskQueue: "colophon"})
-	env.SetTestTimeout(time.Minute)
-	service.Register(env, s.steps)
-	for hour := 1; hour <= 5; hour++ {
-		for _, step := range []publish.Step{publish.Branch, publish.PullRequest, publish.Merge} {
-			env.RegisterDelayedCallback(func() {
-				env.SignalWorkflow(publish.DecideName, publish.Decision{Step: step, Action: publish.Retry, By: "Ada"})
-			}, time.Duration(hour)*time.Hour)
-		}
-		for _, channel := range s.req.Intent.Channels {
-			env.RegisterDelayedCallback(func() {
-				_ = env.SignalWorkflowByID(publish.DeliveryID(key, channel), publish.DecideName, publish.Decision{Step: publish.Syndicate, Action: publish.Retry, By: "Ada"})
-			}, time.Duration(hour)*time.Hour)
-		}
-	}
-	env.ExecuteWorkflow(workflows.PublishName, s.req)
-	if !env.IsWorkflowCompleted() || env.GetWorkflowError() != nil {
-		v, err := env.QueryWorkflow(publish.RecordQuery)
-		if err == nil {
-			_ = v.Get(&rec)
-		}
-		return rec, false
-	}
-	return rec, env.GetWorkflowResult(&rec) == nil
-}
-
-// mortal is a ledger whose process dies around its n-th attempt: once, and for good.
-type mortal struct {
-	*ledger.Ledger
-	at    int32
-	death death
-	count atomic.Int32
-}
-
-// Attempt dies as a killed process does: whatever it was to write after that is never written. The real
-// attempt is left waiting in a goroutine that nobody hears of again, its row in flight.
-func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.Approval,
-	apply func(context.Context, publish.Prior) (publish.Receipt, error),
-) (publish.Attempted, error) {
-	if n := m.count.Add(1) - 1; m.death == lives || n != m.at {
-		return m.Ledger.Attempt(ctx, op, a, apply)
-	}
-	switch m.death {
-	case afterLedger:
-		_, _ = m.Ledger.Attempt(ctx, op, a, apply)
-	default:
-		dead := make(chan struct{})
-		go func() {
-			_, _ = m.Ledger.Attempt(ctx, op, a, func(ctx context.Context, p publish.Prior) (publish.Receipt, error) {
-				if m.death == afterEffect {
-					_, _ = apply(ctx, p)
-				}
-				close(dead)
-				select {}
+// stale are reads that do not show the change yet although it was made, whose answer was lost or not.
+func stale() []trouble {
+	var all []trouble
+	for _, lost := range []bool{false, true} {
+		for _, reads := range []int{1, 2, 6} {
+			var spends []string
+			if lost && reads == 6 {
+				spends = []string{"branch", "pull request", "sweep"} // what exists already is refused, and not seen
+			}
+			all = append(all, trouble{
+				spends: spends,
+				name:   fmt.Sprintf("%d stale reads, answer lost %v", reads, lost),
+				// A channel is read whole in one request, and its second look ends after the channel's own delay.
+				at: func(b boundary) bool { return b.server == "github" || b.server == "mastodon" && reads <= 2 },
+				around: func(s *simulation, b boundary) func() {
+					if lost {
+						s.layer(b.server).Add(fault.Rule{Method: b.change.Method, Kind: fault.ResetAfter})
+					}
+					return func() {
+						r := fault.Rule{Kind: fault.Stale, Times: reads}
+						if b.server == "mastodon" {
+							r.Status, r.Body = 200, "[]"
+						}
+						s.layer(b.server).Add(r)
+					}
+				},
 			})
-		}()
-		<-dead
+		}
 	}
-	panic("the process was killed")
+	return all
 }
 
-// nothing is a logger that drops everything.
-type nothing struct{}
+// oddities are GitHub's own ways around a merge.
+func oddities() []trouble {
+	merge := func(b boundary) bool { return b.op.What == "merge" }
+	return []trouble{
+		{name: "the pull request's head lags", at: merge, set: func(s *hub.Settings) { s.HeadLag = 4 }},
+		{name: "mergeability is computed for long", at: merge, world: func(s *simulation) { s.world.GitHub.Delay(6) }},
+		{name: "the base was modified", at: merge, set: func(s *hub.Settings) { s.BaseModified = 1 }},
+		{name: "the base was modified twice", at: merge, spends: []string{"merge"}, set: func(s *hub.Settings) { s.BaseModified = 2 }},
+		{name: "another merge is under way", at: merge, set: func(s *hub.Settings) { s.MergeInProgress = 1 }},
+		{name: "it lands, and its record stays open", at: merge, world: func(s *simulation) { s.world.GitHub.MergeUnrecorded() }},
+		{name: "it lands, and its record lags", at: merge, set: func(s *hub.Settings) { s.RecordLag = 5 }},
+		{name: "it lands, and is called not mergeable", at: merge, set: func(s *hub.Settings) { s.MergeDenied = 1 }},
+		{name: "checks come green late", at: merge, set: func(s *hub.Settings) {
+			s.Rules, s.Checks = []hub.Rule{hub.RequireChecks("build")}, []hub.Check{{Name: "build"}}
+		}, around: nil, world: func(s *simulation) {
+			n := 0
+			s.ledger.around = func(op publish.Operation) func() {
+				if n++; op.What == "pull request" {
+					s.afterReads(12, func() { s.world.GitHub.Set(func(g *hub.Settings) { g.Checks[0].Conclusion = "success" }) })
+				}
+				return nil
+			}
+		}},
+	}
+}
 
-func (nothing) Debug(string, ...any) {}
-func (nothing) Info(string, ...any)  {}
-func (nothing) Warn(string, ...any)  {}
-func (nothing) Error(string, ...any) {}
+// afterReads does something once GitHub has been read n more times.
+func (s *simulation) afterReads(n int, f func()) {
+	begun := s.world.GitHub.Counts().Reads
+	go func() {
+		for s.world.GitHub.Counts().Reads < begun+n {
+			time.Sleep(time.Millisecond)
+		}
+		f()
+	}()
+}
+
+// tally is what all cases together come to.
+type tally struct{ cases, duplicates, lost, unsettled atomic.Int32 }
+
+// TestBoundaries puts every trouble on every change that a run makes, and lets the process die at every instant
+// around it, on simulated time. The changes are those that runs are seen to make, and must be all that are
+// registered, so that one that is added later cannot be forgotten. Whatever happens, the run ends with one of
+// everything, counted at the servers; who was asked about what is part of each case.
+func TestBoundaries(t *testing.T) {
+	all, instants := found(t)
+	var sum tally
+	t.Run("cases", func(t *testing.T) {
+		for _, b := range all {
+			for _, tr := range troubles() {
+				if tr.at != nil && !tr.at(b) {
+					continue
+				}
+				for _, death := range []string{"", b.op.What + beforeCall, b.op.What + afterLedger, "observe: before"} {
+					check(t, &sum, b, tr, death)
+				}
+			}
+			for _, at := range []string{beforeClaim, afterEffect, duringLook} {
+				check(t, &sum, b, trouble{}, b.op.What+at)
+			}
+		}
+		for _, at := range instants {
+			check(t, &sum, all[0], trouble{}, at)
+		}
+	})
+	fmt.Printf("boundaries: cases=%d duplicates=%d lost=%d unsettled=%d\n", sum.cases.Load(), sum.duplicates.Load(), sum.lost.Load(), sum.unsettled.Load())
+	if sum.cases.Load() < 300 {
+		t.Errorf("only %d cases", sum.cases.Load())
+	}
+}
+
+func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
+	name := b.String() + ", " + tr.name
+	if death != "" {
+		name += ", dies " + death
+	}
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		sum.cases.Add(1)
+		s := simulate(t, setup{keyed: tr.keyed})
+		b.arrange(s, tr, death)
+		runs, err := s.run(tick{Intent: s.intent(key)})
+		s.audit(t, sum, runs, err, key)
+		if got, want := s.people.conditions(), tr.asked(b, death); !slices.Equal(got, want) {
+			t.Errorf("a person was asked about %v, want %v", got, want)
+		}
+	})
+}
+
+// asked are the conditions that a person is asked about in a case: none, as a rule.
+func (tr trouble) asked(b boundary, death string) []publish.Condition {
+	c := tr.asks[b.server]
+	switch {
+	case c != "" && death == b.op.What+afterLedger: // the refusal is in the ledger, its reason died
+		c = "left_failed"
+	case slices.Contains(tr.spends, b.op.What) && death == b.op.What+beforeCall: // three attempts, of which one died and two were unclear
+		c = "not_seen"
+	}
+	if c == "" {
+		return nil
+	}
+	return []publish.Condition{c}
+}
+
+// arrange orders the trouble and the death.
+func (b boundary) arrange(s *simulation, tr trouble, death string) {
+	if b.scene != nil {
+		b.scene(s)
+	}
+	for _, r := range tr.rules {
+		s.layer(b.server).Add(b.rule(r))
+	}
+	if tr.set != nil {
+		s.world.GitHub.Set(tr.set)
+	}
+	if tr.world != nil {
+		tr.world(s)
+	}
+	if tr.around != nil {
+		done := false
+		s.ledger.around = func(op publish.Operation) func() {
+			if done || op.What != b.op.What {
+				return nil
+			}
+			done = true
+			return tr.around(s, b)
+		}
+	}
+	if death != "" {
+		s.ledger.die(death, 1)
+	}
+}
+
+// audit counts at the servers, and looks into the ledger: one of everything, and nothing open.
+func (s *simulation) audit(t *testing.T, sum *tally, runs []ended, err error, keys ...publish.Key) {
+	t.Helper()
+	a := s.world.Audit()
+	n := len(keys)
+	extra := a.Duplicates - a.Repeated
+	missing := 0
+	for _, got := range []int{a.Articles, a.Published, a.Merges, a.Posts, min(a.Pings, n)} {
+		missing += max(0, n-got)
+	}
+	sum.duplicates.Add(int32(extra))
+	sum.lost.Add(int32(missing))
+	if extra != 0 || missing != 0 || a.OpenPulls > s.staleRecords() || a.Commits != n || a.Branches != 0 {
+		t.Errorf("not one of everything: %+v", a)
+	}
+	open := err != nil
+	for _, r := range runs {
+		open = open || r.Err != "" || !r.Joined && r.Record.Outcome != publish.Passed
+	}
+	for _, k := range keys {
+		p, known, err := s.ledger.Publication(context.Background(), k)
+		open = open || err != nil || !known || p.Record == nil || p.Record.Outcome != publish.Passed
+		ops, err := s.ledger.Operations(context.Background(), k)
+		open = open || err != nil || len(ops) == 0
+		for _, op := range ops {
+			if op.Prior.State != publish.Done {
+				open = true
+				t.Errorf("%s of %s is %s", op.Operation.What, k, op.Prior.State)
+			}
+		}
+	}
+	if open {
+		sum.unsettled.Add(1)
+		t.Errorf("it did not end well: %v, asked about %v", err, s.people.conditions())
+		for _, r := range runs {
+			t.Logf("%s\n%s", r.Err, r.Record.Markdown())
+		}
+	}
+}
+
+// staleRecords are pull requests that say open for ever although they were merged: GitHub's fault, and not ours.
+func (s *simulation) staleRecords() int { return s.world.GitHub.StaleRecords() }
+
+// found runs without faults, and answers the changes that were made and the instants that were passed.
+func found(t *testing.T) (all []boundary, instants []string) {
+	t.Helper()
+	// A branch that comes back after its removal, because the request to create it arrived late: what sweeping
+	// is for.
+	stray := func(s *simulation) {
+		s.world.GitHubFaults.Add(fault.Rule{Method: "POST", Path: "/git/refs$", Kind: fault.LateEffect, Lands: &fault.Landing{Method: "DELETE", After: 1, Behind: true}})
+	}
+	registered := map[string]bool{}
+	for _, scene := range []func(*simulation){nil, stray} {
+		s := simulate(t, setup{})
+		if scene != nil {
+			scene(s)
+		}
+		s.ledger.around = func(op publish.Operation) func() {
+			layer := s.layer(server(op))
+			before := layer.Changes()
+			return func() {
+				c := layer.Changes()[len(before)]
+				skip := 0
+				for _, was := range before {
+					if was == c {
+						skip++
+					}
+				}
+				known := slices.ContainsFunc(all, func(b boundary) bool { return b.op.What == op.What && b.server == server(op) })
+				if !known {
+					all = append(all, boundary{op, server(op), c, skip, scene})
+				}
+			}
+		}
+		runs, err := s.run(tick{Intent: s.intent(key)})
+		var sum tally
+		if s.audit(t, &sum, runs, err, key); t.Failed() {
+			t.Fatal("a run without trouble does not end well")
+		}
+		for _, at := range s.ledger.instants() {
+			if scene == nil && !strings.Contains(at, afterEffect) && !strings.Contains(at, beforeClaim) {
+				instants = append(instants, at)
+			}
+		}
+		for _, step := range []publish.Step{publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Syndicate, publish.Sweep} {
+			for _, e := range s.steps.Repository.Effects(step, s.intent(key), runs[0].Record.Plan, nil) {
+				registered[e.Operation().What] = true
+			}
+		}
+	}
+	for what := range registered {
+		if !slices.ContainsFunc(all, func(b boundary) bool { return b.op.What == what }) {
+			t.Errorf("no run makes the change %q: bring about a scene in which it is made", what)
+		}
+	}
+	if len(all) != len(registered)+2 {
+		t.Errorf("%d changes at the servers, of %d registered and two channels", len(all), len(registered))
+	}
+	return all, instants
+}

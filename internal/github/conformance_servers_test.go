@@ -287,7 +287,7 @@ func (s server) authorize(token string) func(*http.Request) {
 }
 
 func (s server) connect(token, method string) *Repository {
-	r, err := New(wire.New(wire.Options{Authorize: s.authorize(token)}), s.api, s.repository, method)
+	r, err := New(wire.New(wire.Options{Authorize: s.authorize(token)}), Options{API: s.api, Repository: s.repository, MergeMethod: method})
 	if err != nil {
 		panic(err)
 	}

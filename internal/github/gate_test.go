@@ -10,50 +10,50 @@ import (
 
 	"colophon/internal/permit"
 	"colophon/internal/sandbox/fault"
-	server "colophon/internal/sandbox/github"
+	hub "colophon/internal/sandbox/github"
 	"colophon/publish"
 )
 
 // TestAMergeWaitsForWhatIsOutstandingAndStopsAtWhatIsNot puts each demand of a protected branch before an open
 // pull request: what the look says, by name, and that it lets the merge through once the demand is met.
 func TestAMergeWaitsForWhatIsOutstandingAndStopsAtWhatIsNot(t *testing.T) {
-	checks, reviews := server.RequireChecks("build", "lint"), server.RequireReviews(1)
-	green := []server.Check{{Name: "build", Conclusion: "success"}}
+	checks, reviews := hub.RequireChecks("build", "lint"), hub.RequireReviews(1)
+	green := []hub.Check{{Name: "build", Conclusion: "success"}}
 	for name, c := range map[string]struct {
-		set       func(*server.Settings)
+		set       func(*hub.Settings)
 		presence  publish.Presence
 		condition publish.Condition
 		says      string
 	}{
-		"nothing has run": {func(s *server.Settings) { s.Rules = []server.Rule{checks} }, publish.NotReady, "checks_outstanding", "build, lint"},
-		"one is running": {func(s *server.Settings) {
-			s.Rules, s.Checks = []server.Rule{checks}, append(green, server.Check{Name: "lint"})
+		"nothing has run": {func(s *hub.Settings) { s.Rules = []hub.Rule{checks} }, publish.NotReady, "checks_outstanding", "build, lint"},
+		"one is running": {func(s *hub.Settings) {
+			s.Rules, s.Checks = []hub.Rule{checks}, append(green, hub.Check{Name: "lint"})
 		}, publish.NotReady, "checks_outstanding", "lint"},
-		"a status is pending": {func(s *server.Settings) {
-			s.Rules, s.Checks, s.Statuses = []server.Rule{checks}, green, []server.Status{{Context: "lint", State: "pending"}}
+		"a status is pending": {func(s *hub.Settings) {
+			s.Rules, s.Checks, s.Statuses = []hub.Rule{checks}, green, []hub.Status{{Context: "lint", State: "pending"}}
 		}, publish.NotReady, "checks_outstanding", "lint"},
-		"a check is red": {func(s *server.Settings) {
-			s.Rules, s.Checks = []server.Rule{checks}, append(green, server.Check{Name: "lint", Conclusion: "timed_out"})
+		"a check is red": {func(s *hub.Settings) {
+			s.Rules, s.Checks = []hub.Rule{checks}, append(green, hub.Check{Name: "lint", Conclusion: "timed_out"})
 		}, publish.Foreign, "check_failed", "lint"},
-		"a status is red": {func(s *server.Settings) {
-			s.Rules, s.Checks, s.Statuses = []server.Rule{checks}, green, []server.Status{{Context: "lint", State: "error"}}
+		"a status is red": {func(s *hub.Settings) {
+			s.Rules, s.Checks, s.Statuses = []hub.Rule{checks}, green, []hub.Status{{Context: "lint", State: "error"}}
 		}, publish.Foreign, "check_failed", "lint"},
-		"protected, missing":   {func(s *server.Settings) { s.Protection = &server.Protection{Checks: []string{"ci"}} }, publish.NotReady, "checks_outstanding", "ci"},
-		"protection is hidden": {func(s *server.Settings) { s.Protection, s.Hidden = &server.Protection{Checks: []string{"ci"}}, true }, publish.NotReady, "checks_or_reviews", "may not read"},
-		"no review":            {func(s *server.Settings) { s.Rules = []server.Rule{reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
-		"comments are none": {func(s *server.Settings) {
-			s.Rules, s.Reviews = []server.Rule{reviews}, []server.Review{{User: "ada", State: "COMMENTED"}}
+		"protected, missing":   {func(s *hub.Settings) { s.Protection = &hub.Protection{Checks: []string{"ci"}} }, publish.NotReady, "checks_outstanding", "ci"},
+		"protection is hidden": {func(s *hub.Settings) { s.Protection, s.Hidden = &hub.Protection{Checks: []string{"ci"}}, true }, publish.NotReady, "checks_or_reviews", "may not read"},
+		"no review":            {func(s *hub.Settings) { s.Rules = []hub.Rule{reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
+		"comments are none": {func(s *hub.Settings) {
+			s.Rules, s.Reviews = []hub.Rule{reviews}, []hub.Review{{User: "ada", State: "COMMENTED"}}
 		}, publish.NotReady, "review_outstanding", "0 of 1"},
-		"changes are wanted": {func(s *server.Settings) {
-			s.Rules, s.Reviews = []server.Rule{reviews}, []server.Review{{User: "ada", State: "CHANGES_REQUESTED"}}
+		"changes are wanted": {func(s *hub.Settings) {
+			s.Rules, s.Reviews = []hub.Rule{reviews}, []hub.Review{{User: "ada", State: "CHANGES_REQUESTED"}}
 		}, publish.Foreign, "changes_requested", "ada"},
-		"a queue":              {func(s *server.Settings) { s.Rules = []server.Rule{{Type: "merge_queue"}} }, publish.Foreign, "merge_queue", "queue"},
-		"signed commits":       {func(s *server.Settings) { s.Protection = &server.Protection{Signatures: true} }, publish.Foreign, "signed_commits", "signed"},
-		"a rule of the future": {func(s *server.Settings) { s.Rules = []server.Rule{{Type: "full_moon"}, reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
-		"all is met": {func(s *server.Settings) {
-			s.Rules, s.Protection = []server.Rule{checks, reviews}, &server.Protection{Checks: []string{"build"}, Reviews: 1}
-			s.Checks, s.Statuses = append(green, server.Check{Name: "optional", Conclusion: "failure"}), []server.Status{{Context: "lint", State: "success"}}
-			s.Reviews = []server.Review{{User: "ada", State: "APPROVED"}}
+		"a queue":              {func(s *hub.Settings) { s.Rules = []hub.Rule{{Type: "merge_queue"}} }, publish.Foreign, "merge_queue", "queue"},
+		"signed commits":       {func(s *hub.Settings) { s.Protection = &hub.Protection{Signatures: true} }, publish.Foreign, "signed_commits", "signed"},
+		"a rule of the future": {func(s *hub.Settings) { s.Rules = []hub.Rule{{Type: "full_moon"}, reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
+		"all is met": {func(s *hub.Settings) {
+			s.Rules, s.Protection = []hub.Rule{checks, reviews}, &hub.Protection{Checks: []string{"build"}, Reviews: 1}
+			s.Checks, s.Statuses = append(green, hub.Check{Name: "optional", Conclusion: "failure"}), []hub.Status{{Context: "lint", State: "success"}}
+			s.Reviews = []hub.Review{{User: "ada", State: "APPROVED"}}
 		}, publish.Absent, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,22 +78,22 @@ func TestAMergeWaitsForWhatIsOutstandingAndStopsAtWhatIsNot(t *testing.T) {
 // and each says what to do (kargo#6490).
 func TestEveryRefusalHasItsName(t *testing.T) {
 	for name, c := range map[string]struct {
-		set  func(*server.Settings)
+		set  func(*hub.Settings)
 		kind publish.Kind
 		cond publish.Condition
 	}{
-		"archived":        {func(s *server.Settings) { s.Archived = true }, publish.Rejected, "repository_archived"},
-		"read-only token": {func(s *server.Settings) { s.ReadOnly = true }, publish.Rejected, "forbidden"},
-		"moved":           {func(s *server.Settings) { s.Moved = true }, publish.Halted, "repository_moved"},
-		"method off":      {func(s *server.Settings) { s.Methods = []string{"squash"} }, publish.Rejected, "merge_method_not_allowed"},
-		"linear":          {func(s *server.Settings) { s.Protection = &server.Protection{Linear: true} }, publish.Rejected, "merge_method_not_allowed"},
-		"queue":           {func(s *server.Settings) { s.Rules = []server.Rule{{Type: "merge_queue"}} }, publish.Rejected, "merge_queue"},
-		"signatures":      {func(s *server.Settings) { s.Protection = &server.Protection{Signatures: true} }, publish.Rejected, "signed_commits"},
-		"check expected":  {func(s *server.Settings) { s.Rules = []server.Rule{server.RequireChecks("build")} }, publish.Deferred, "checks_outstanding"},
-		"review expected": {func(s *server.Settings) { s.Rules = []server.Rule{server.RequireReviews(1)} }, publish.Deferred, "review_outstanding"},
-		"base modified":   {func(s *server.Settings) { s.BaseModified = 1 }, publish.Unknown, "base_modified"},
-		"under way":       {func(s *server.Settings) { s.MergeInProgress = 1 }, publish.Unknown, "merge_in_progress"},
-		"landed, denied":  {func(s *server.Settings) { s.MergeDenied = 1 }, publish.Unknown, "not_mergeable"},
+		"archived":        {func(s *hub.Settings) { s.Archived = true }, publish.Rejected, "repository_archived"},
+		"read-only token": {func(s *hub.Settings) { s.ReadOnly = true }, publish.Rejected, "forbidden"},
+		"moved":           {func(s *hub.Settings) { s.Moved = true }, publish.Halted, "repository_moved"},
+		"method off":      {func(s *hub.Settings) { s.Methods = []string{"squash"} }, publish.Rejected, "merge_method_not_allowed"},
+		"linear":          {func(s *hub.Settings) { s.Protection = &hub.Protection{Linear: true} }, publish.Rejected, "merge_method_not_allowed"},
+		"queue":           {func(s *hub.Settings) { s.Rules = []hub.Rule{{Type: "merge_queue"}} }, publish.Rejected, "merge_queue"},
+		"signatures":      {func(s *hub.Settings) { s.Protection = &hub.Protection{Signatures: true} }, publish.Rejected, "signed_commits"},
+		"check expected":  {func(s *hub.Settings) { s.Rules = []hub.Rule{hub.RequireChecks("build")} }, publish.Deferred, "checks_outstanding"},
+		"review expected": {func(s *hub.Settings) { s.Rules = []hub.Rule{hub.RequireReviews(1)} }, publish.Deferred, "review_outstanding"},
+		"base modified":   {func(s *hub.Settings) { s.BaseModified = 1 }, publish.Unknown, "base_modified"},
+		"under way":       {func(s *hub.Settings) { s.MergeInProgress = 1 }, publish.Unknown, "merge_in_progress"},
+		"landed, denied":  {func(s *hub.Settings) { s.MergeDenied = 1 }, publish.Unknown, "not_mergeable"},
 	} {
 		b := newBench(t)
 		b.do(t, 4)
@@ -142,7 +142,7 @@ func TestEveryMethodOfMergingLandsTheArticleOnce(t *testing.T) {
 	for _, method := range []string{"merge", "squash", "rebase"} {
 		for _, recorded := range []bool{true, false} {
 			b := newBench(t)
-			b.GitHub.Set(func(s *server.Settings) { s.Methods = []string{method} })
+			b.GitHub.Set(func(s *hub.Settings) { s.Methods = []string{method} })
 			b.do(t, 4)
 			if !recorded {
 				b.GitHub.MergeUnrecorded()

@@ -33,9 +33,9 @@ func (mergeEffect) Traits() publish.Traits {
 
 func (e mergeEffect) Find(ctx context.Context, prior publish.Prior) (publish.Finding, error) {
 	look := fmt.Sprintf("GET pulls/%d", e.plan.PullRequest)
-	pull, _, err := e.client.PullRequests.Get(ctx, e.owner, e.name, e.plan.PullRequest)
-	if err != nil {
-		return publish.Finding{}, read(fmt.Sprintf("pull request %d", e.plan.PullRequest), err)
+	pull, f, err := e.pull(ctx, e.plan.PullRequest)
+	if pull == nil {
+		return f, err
 	}
 	if pull.GetMerged() {
 		return e.merged(look, pull), nil
@@ -159,8 +159,10 @@ type removalEffect struct {
 
 func (e removalEffect) Operation() publish.Operation { return e.operation(e.what) }
 
+// Traits: there is no look right after, for a branch can come back, by a request that was sent before and arrives
+// late. That it is gone is looked at when none can any more, by sweeping.
 func (removalEffect) Traits() publish.Traits {
-	return publish.Traits{Class: publish.Reconciled, LookFirst: true, LookAfter: true}
+	return publish.Traits{Class: publish.Reconciled, LookFirst: true}
 }
 
 func (e removalEffect) Find(ctx context.Context, _ publish.Prior) (publish.Finding, error) {

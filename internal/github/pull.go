@@ -44,11 +44,24 @@ func (e pullEffect) Find(ctx context.Context, prior publish.Prior) (publish.Find
 
 // confirm reads the pull request by number. It also makes GitHub begin to compute mergeability.
 func (e pullEffect) confirm(ctx context.Context, number int) (publish.Finding, error) {
-	pull, _, err := e.client.PullRequests.Get(ctx, e.owner, e.name, number)
-	if err != nil {
-		return publish.Finding{}, read(fmt.Sprintf("pull request %d", number), err)
+	pull, f, err := e.pull(ctx, number)
+	if pull == nil {
+		return f, err
 	}
 	return e.judge(fmt.Sprintf("GET pulls/%d", number), pull), nil
+}
+
+// pull reads a pull request whose number is known. One that cannot be found is not gone, since GitHub deletes
+// none: the read lags behind, and the finding, of a nil pull request, says so.
+func (r *Repository) pull(ctx context.Context, number int) (*gh.PullRequest, publish.Finding, error) {
+	pull, resp, err := r.client.PullRequests.Get(ctx, r.owner, r.name, number)
+	switch {
+	case missing(resp, err):
+		return nil, notReady("pull_request_lags", headPause, fmt.Sprintf("GET pulls/%d", number), fmt.Sprintf("pull request %d is not shown yet", number)), nil
+	case err != nil:
+		return nil, publish.Finding{}, read(fmt.Sprintf("pull request %d", number), err)
+	}
+	return pull, publish.Finding{}, nil
 }
 
 func (e pullEffect) judge(look string, pull *gh.PullRequest) publish.Finding {

@@ -34,7 +34,7 @@ type Parts struct {
 }
 
 // Assemble reads the secrets, opens the ledger and connects everything. Nothing is sent.
-func Assemble(ctx context.Context, c *config.Config) (*Parts, error) {
+func Assemble(ctx context.Context, c *config.Config, o ...ledger.Option) (*Parts, error) {
 	token, tokenErr := c.Repository.Token.Read("repository.token")
 	channels, channelsErr := connect(c)
 	if err := errors.Join(tokenErr, channelsErr); err != nil {
@@ -46,7 +46,7 @@ func Assemble(ctx context.Context, c *config.Config) (*Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(ctx, c.Ledger)
+	l, err := ledger.Open(ctx, c.Ledger, o...)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ const (
 	HangAfter    Kind = "hang_after"    // the effect lands, the answer is withheld likewise
 	StatusBefore Kind = "status_before" // Status is answered instead
 	StatusAfter  Kind = "status_after"  // the effect lands, then Status is answered
-	LateEffect   Kind = "late_effect"   // the connection is reset, and the effect lands Delay later
+	LateEffect   Kind = "late_effect"   // the connection is reset, and the effect lands Delay later, or as Lands says
 	CutBody      Kind = "cut_body"      // the effect lands, half of the answer's body arrives
 	EmptyBody    Kind = "empty_body"    // the effect lands, the answer is a success with nothing in it
 	WrongType    Kind = "wrong_type"    // the effect lands, the answer is a success in HTML
 	MissingID    Kind = "missing_id"    // the effect lands, the answer is a success that names nothing
 	Redirect     Kind = "redirect"      // Status, 307 unless set, to somewhere else
-	Stale        Kind = "stale"         // a read finds nothing, as if what it asks for were not there yet
+	Stale        Kind = "stale"         // a read answers what it answered before, or, if it never did, that there is nothing
 )
 
 var kinds = []Kind{ResetBefore, ResetAfter, HangBefore, HangAfter, StatusBefore, StatusAfter, LateEffect, CutBody, EmptyBody, WrongType, MissingID, Redirect, Stale}
@@ -48,7 +48,15 @@ type Rule struct {
 	Status     int               `json:"status,omitempty"`      // 500 unless set; of a redirect 307
 	RetryAfter string            `json:"retry_after,omitempty"` // the header's value
 	Body       string            `json:"body,omitempty"`        // of a status or a stale answer, as JSON; a page in HTML unless set
+	Lands      *Landing          `json:"lands,omitempty"`       // of a late effect, instead of Delay
 	Header     map[string]string `json:"header,omitempty"`      // more headers of a status, a redirect or a stale answer
+}
+
+// Landing says at which later request a late effect lands, so that no clock decides.
+type Landing struct {
+	Method string `json:"method,omitempty"` // any, if empty
+	After  int    `json:"after"`            // how many such requests it waits for, from 1
+	Behind bool   `json:"behind,omitempty"` // it lands when that one has been answered; before it, unless set
 }
 
 // rule is a rule that can be matched.

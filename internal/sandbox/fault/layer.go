@@ -18,10 +18,52 @@ type Layer struct {
 	hits    []Hit
 	changes []Change
 	news    chan struct{} // closed, and made anew, whenever there is a hit
+	late    []*pending
+	answers map[string]*httptest.ResponseRecorder // of reads, the last good one each
+}
+
+// pending is an effect that will land.
+type pending struct {
+	Landing
+	effect func()
+}
+
+// land answers the effects that land with a request: before it is answered, and behind that.
+func (l *Layer) land(req *http.Request) (before, behind []func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var still []*pending
+	for _, p := range l.late {
+		if p.Method == "" || p.Method == req.Method {
+			p.After--
+		}
+		switch {
+		case p.After > 0:
+			still = append(still, p)
+		case p.Behind:
+			behind = append(behind, p.effect)
+		default:
+			before = append(before, p.effect)
+		}
+	}
+	l.late = still
+	return before, behind
+}
+
+// all runs effects, as net/http does with a handler that panics.
+func all(effects []func()) {
+	for _, f := range effects {
+		func() {
+			defer func() { _ = recover() }()
+			f()
+		}()
+	}
 }
 
 // New puts a layer in front of next.
-func New(next http.Handler) *Layer { return &Layer{next: next, news: make(chan struct{})} }
+func New(next http.Handler) *Layer {
+	return &Layer{next: next, news: make(chan struct{}), answers: map[string]*httptest.ResponseRecorder{}}
+}
 
 // Change is a request that was to change something, whatever came of it.
 type Change struct{ Method, Path string }
@@ -119,9 +161,12 @@ func (l *Layer) hit(r *rule, req *http.Request) {
 
 // ServeHTTP answers one request, rightly or wrongly.
 func (l *Layer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	before, behind := l.land(req)
+	all(before)
+	defer func() { all(behind) }()
 	r := l.match(req)
 	if r == nil {
-		l.next.ServeHTTP(w, req)
+		l.serve(w, req)
 		return
 	}
 	body := drain(req)
@@ -157,10 +202,14 @@ func (l *Layer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		status(w, r)
 	case LateEffect:
 		l.hit(r, req)
-		time.AfterFunc(r.Delay, func() {
-			defer func() { _ = recover() }() // as net/http does with a handler that panics
-			effect()
-		})
+		late := func() { effect() }
+		if r.Lands != nil {
+			l.mu.Lock()
+			l.late = append(l.late, &pending{*r.Lands, late})
+			l.mu.Unlock()
+		} else {
+			time.AfterFunc(r.Delay, func() { all([]func(){late}) })
+		}
 		reset(w)
 	case CutBody, EmptyBody, WrongType, MissingID:
 		rec := effect()
@@ -173,9 +222,45 @@ func (l *Layer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(r.Status)
 	case Stale:
 		l.hit(r, req)
+		if was := l.remembered(req); was != nil && r.Body == "" {
+			repeat(w, was)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		r.headers(w)
 		w.WriteHeader(r.Status)
-		_, _ = w.Write([]byte(`{"message":"Not Found"}`))
+		body := r.Body
+		if body == "" {
+			body = `{"message":"Not Found"}`
+		}
+		_, _ = w.Write([]byte(body))
 	}
+}
+
+// serve answers a request rightly, and remembers what reads are answered, for stale ones.
+func (l *Layer) serve(w http.ResponseWriter, req *http.Request) {
+	if !reads(req) {
+		l.next.ServeHTTP(w, req)
+		return
+	}
+	rec := httptest.NewRecorder()
+	l.next.ServeHTTP(rec, req)
+	l.mu.Lock()
+	l.answers[req.URL.RequestURI()] = rec
+	l.mu.Unlock()
+	repeat(w, rec)
+}
+
+func (l *Layer) remembered(req *http.Request) *httptest.ResponseRecorder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answers[req.URL.RequestURI()]
+}
+
+func repeat(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
+	for name, values := range rec.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(rec.Body.Bytes())
 }

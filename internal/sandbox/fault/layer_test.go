@@ -101,6 +101,48 @@ func TestAStaleReadFindsNothingAndAChangeIsLetThrough(t *testing.T) {
 	}
 }
 
+func TestAStaleReadAnswersWhatItAnsweredBefore(t *testing.T) {
+	n := 0
+	layer := New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		fmt.Fprint(w, n)
+	}))
+	ask(layer, "GET", "/list?page=1", "")
+	layer.Add(Rule{Kind: Stale, Times: 2})
+	if got := ask(layer, "GET", "/list?page=1", ""); got.Code != 200 || got.Body.String() != "1" {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got := ask(layer, "GET", "/list?page=2", ""); got.Code != 404 {
+		t.Errorf("what was never read: %d %s", got.Code, got.Body)
+	}
+	if got := ask(layer, "GET", "/list?page=1", ""); got.Body.String() != "2" {
+		t.Errorf("the next read: %s", got.Body)
+	}
+}
+
+func TestALateEffectLandsAtTheRequestItWaitsFor(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		var order []string
+		layer := New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { order = append(order, r.Method+r.URL.Path) }))
+		layer.Add(Rule{Path: "late", Kind: LateEffect, Lands: &Landing{Method: "GET", After: 2, Behind: behind}})
+		func() {
+			defer func() { _ = recover() }() // the recorder is no connection that can be reset
+			ask(layer, "POST", "/late", "")
+		}()
+		for _, path := range []string{"/1", "/2", "/3"} {
+			ask(layer, "GET", path, "")
+			ask(layer, "PUT", path, "")
+		}
+		want := "GET/1 PUT/1 POST/late GET/2 PUT/2 GET/3 PUT/3"
+		if behind {
+			want = "GET/1 PUT/1 GET/2 POST/late PUT/2 GET/3 PUT/3"
+		}
+		if got := strings.Join(order, " "); got != want {
+			t.Errorf("behind %v: %s", behind, got)
+		}
+	}
+}
+
 func TestFaultsAreOrderedByHTTP(t *testing.T) {
 	layer := New(good)
 	admin := layer.Admin()

@@ -30,6 +30,7 @@ func (s *Server) mergePull(req *http.Request) (*reply, *failure) {
 	}
 	if s.unrecorded {
 		s.unrecorded = false
+		s.stale++
 		return nil, &failure{status: http.StatusBadGateway, message: "Server Error", landed: true}
 	}
 	p.close()

@@ -60,6 +60,7 @@ type Server struct {
 	settings Settings
 	// unrecorded makes the next merge land in Git alone.
 	unrecorded bool
+	stale      int // pull requests whose merge landed unrecorded
 }
 
 // MergeUnrecorded makes the next merge land in Git while its pull request stays open, with a 502 for an
@@ -68,6 +69,20 @@ func (s *Server) MergeUnrecorded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unrecorded = true
+}
+
+// Delay sets how many reads of a pull request it takes until its mergeability is known.
+func (s *Server) Delay(reads int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.MergeabilityDelay = reads
+}
+
+// StaleRecords counts the pull requests that say open although their merge has landed.
+func (s *Server) StaleRecords() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stale
 }
 
 // New opens the repository, or makes it with its first commit.

@@ -23,6 +23,8 @@ type Options struct {
 	// 400 where Mastodon answers 422.
 	IgnoresKeys bool
 	MaxChars    int // 500 unless set
+	// Now is the server's clock; time.Now unless set.
+	Now func() time.Time
 }
 
 // Status is one post.
@@ -61,6 +63,9 @@ func New(o Options) *Server {
 	}
 	if o.MaxChars == 0 {
 		o.MaxChars = 500
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	s := &Server{options: o, mux: http.NewServeMux(), keys: map[string]used{}}
 	s.mux.HandleFunc("GET /api/v2/instance", s.instance)
@@ -118,7 +123,7 @@ func (s *Server) authorized(f http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "300")
 		w.Header().Set("X-RateLimit-Remaining", "299")
-		w.Header().Set("X-RateLimit-Reset", time.Now().UTC().Add(5*time.Minute).Format("2006-01-02T15:04:05.000000Z"))
+		w.Header().Set("X-RateLimit-Reset", s.options.Now().UTC().Add(5*time.Minute).Format("2006-01-02T15:04:05.000000Z"))
 		if r.Header.Get("Authorization") != "Bearer "+s.options.Token {
 			answer(w, http.StatusUnauthorized, map[string]string{"error": "The access token is invalid"})
 			return
@@ -165,15 +170,16 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := r.Header.Get("Idempotency-Key")
-	if was, known := s.keys[key]; known && key != "" && !s.options.IgnoresKeys && time.Since(was.at) < keyLife {
+	if was, known := s.keys[key]; known && key != "" && !s.options.IgnoresKeys && s.options.Now().Sub(was.at) < keyLife {
 		n := slices.IndexFunc(s.statuses, func(st Status) bool { return st.ID == was.id })
 		if n >= 0 {
 			answer(w, http.StatusOK, s.body(s.statuses[n], r))
 			return
 		}
 	}
-	st := s.add(in.Status, time.Now())
-	s.keys[key] = used{st.ID, time.Now()}
+	now := s.options.Now()
+	st := s.add(in.Status, now)
+	s.keys[key] = used{st.ID, now}
 	answer(w, http.StatusOK, s.body(st, r))
 }
 

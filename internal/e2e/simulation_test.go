@@ -1,0 +1,410 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colophon/activities"
+	"colophon/internal/calendar"
+	"colophon/internal/config"
+	"colophon/internal/devenv"
+	"colophon/internal/ledger"
+	"colophon/internal/sandbox"
+	"colophon/internal/sandbox/channels/mastodon"
+	"colophon/internal/sandbox/fault"
+	"colophon/internal/service"
+	"colophon/publish"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"colophon/workflows"
+	enumspb "go.temporal.io/api/enums/v1"
+)
+
+// simulation is a world with the real steps and workflows, on Temporal's simulated time: the servers, the Git
+// repository, the HTTP and the ledger are real, hours pass in milliseconds.
+type simulation struct {
+	t        testing.TB
+	world    *sandbox.World
+	ledger   *mortal
+	steps    *activities.Steps
+	policy   publish.Policy
+	calendar calendar.Calendar
+	config   *config.Config
+	clock    *clock
+	people   people
+}
+
+// setup is what simulations differ in.
+type setup struct {
+	// keyed makes Mastodon honour idempotency keys. Without it nothing but the loop stands against a second
+	// post.
+	keyed bool
+}
+
+// clock is Temporal's simulated clock, for whoever shares its time.
+type clock struct {
+	env atomic.Pointer[testsuite.TestWorkflowEnvironment]
+}
+
+func (c *clock) now() time.Time {
+	if env := c.env.Load(); env != nil {
+		return env.Now()
+	}
+	return time.Now()
+}
+
+// scratch is where simulations keep their files: in memory, where the machine has such a folder, since none
+// of them has to outlive a power cut.
+func scratch(t testing.TB) string {
+	t.Helper()
+	parent := ""
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		parent = "/dev/shm"
+	}
+	dir, err := os.MkdirTemp(parent, "colophon-simulation-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func simulate(t testing.TB, o setup) *simulation {
+	t.Helper()
+	s := &simulation{t: t, clock: &clock{}}
+	dir := scratch(t)
+	var err error
+	s.world, err = sandbox.Start(sandbox.Options{
+		Dir: filepath.Join(dir, "blog.git"), MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: !o.keyed, Now: s.clock.now},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.world.Close)
+	file, err := devenv.Configure(dir, s.world, "{quiet_period: 60s, look_gap: 15s, budget: 3, live_deadline: 30m}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.config, err = config.Load(file); err != nil {
+		t.Fatal(err)
+	}
+	s.config.Repository.WriteGap = 0 // simulated time does not pass inside an activity
+	if s.calendar, err = calendar.Read(s.config.Calendar); err != nil {
+		t.Fatal(err)
+	}
+	s.policy = s.config.RunPolicy()
+	parts, err := service.Assemble(context.Background(), s.config, ledger.WithClock(s.clock.now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = parts.Close() })
+	s.ledger = &mortal{Ledger: parts.Ledger}
+	s.steps = parts.Steps
+	s.steps.Ledger = s.ledger
+	return s
+}
+
+// intent is the calendar's intent of a key.
+func (s *simulation) intent(key publish.Key) publish.Intent {
+	s.t.Helper()
+	entry, err := s.calendar.Find(key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	in, err := s.config.Intent(entry)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return in
+}
+
+// layer is the faults of the server that an operation is done at.
+func (s *simulation) layer(server string) *fault.Layer {
+	switch server {
+	case "github":
+		return s.world.GitHubFaults
+	case "mastodon":
+		return s.world.MastodonFaults
+	case "indexnow":
+		return s.world.IndexNowFaults
+	}
+	panic("no server " + server)
+}
+
+func (s *simulation) port(server string) *fault.Port {
+	return map[string]*fault.Port{"github": s.world.GitHubPort, "mastodon": s.world.MastodonPort, "indexnow": s.world.IndexNowPort}[server]
+}
+
+// server is where an operation is done.
+func server(op publish.Operation) string {
+	name, _, _ := strings.Cut(op.Destination, ":")
+	return name
+}
+
+// tick starts an intent at a time, as a scheduler or a person does.
+type tick struct {
+	After  time.Duration
+	Intent publish.Intent
+}
+
+// ended is how a tick's run ended: with a record, or an error in words.
+type ended struct {
+	Record publish.Record
+	Err    string
+	Joined bool // a run of that key was under way
+}
+
+// ticks is a workflow of the simulation alone: it starts runs, each under its key, and waits for all.
+func ticks(ctx workflow.Context, all []tick, policy publish.Policy) ([]ended, error) {
+	out := make([]ended, len(all))
+	wg := workflow.NewWaitGroup(ctx)
+	for n, tk := range all {
+		wg.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer wg.Done()
+			if err := workflow.Sleep(ctx, tk.After); err != nil {
+				return
+			}
+			ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+				WorkflowID: string(tk.Intent.Key), ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_ABANDON,
+			})
+			err := workflow.ExecuteChildWorkflow(ctx, workflows.PublishName, publish.Request{Intent: tk.Intent, Policy: policy}).Get(ctx, &out[n].Record)
+			switch {
+			case temporal.IsWorkflowExecutionAlreadyStartedError(err):
+				out[n].Joined = true
+			case err != nil:
+				out[n].Err = err.Error()
+			}
+		})
+	}
+	wg.Wait(ctx)
+	return out, nil
+}
+
+// run runs ticks to their end on simulated time. Whenever something waits for a person, the answer is retry,
+// within the hour. It fails when a run does not end.
+func (s *simulation) run(all ...tick) ([]ended, error) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(&s.people)
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "ticks", TaskQueue: "colophon"})
+	env.SetTestTimeout(time.Minute)
+	s.clock.env.Store(env)
+	service.Register(env, s.steps)
+	env.RegisterWorkflow(ticks)
+	decide := func(id string, step publish.Step) {
+		_ = env.SignalWorkflowByID(id, publish.DecideName, publish.Decision{Step: step, Action: publish.Retry, By: "Ada", Note: "mended"})
+	}
+	for hour := 1; hour <= 6; hour++ {
+		env.RegisterDelayedCallback(func() {
+			var seen []publish.Key
+			for _, tk := range all {
+				if slices.Contains(seen, tk.Intent.Key) {
+					continue
+				}
+				seen = append(seen, tk.Intent.Key)
+				for _, step := range []publish.Step{publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Sweep} {
+					decide(string(tk.Intent.Key), step)
+				}
+				for _, channel := range tk.Intent.Channels {
+					decide(publish.DeliveryID(tk.Intent.Key, channel), publish.Syndicate)
+				}
+			}
+		}, time.Duration(hour)*time.Hour)
+	}
+	env.ExecuteWorkflow(ticks, all, s.policy)
+	if !env.IsWorkflowCompleted() {
+		return nil, fmt.Errorf("it did not end")
+	}
+	var out []ended
+	if err := env.GetWorkflowError(); err != nil {
+		return nil, err
+	}
+	return out, env.GetWorkflowResult(&out)
+}
+
+// people is a logger that remembers only what a person was asked about.
+type people struct {
+	mu    sync.Mutex
+	asked []publish.Condition
+}
+
+// conditions are those that a person was asked about, each once, in order.
+func (p *people) conditions() []publish.Condition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := slices.Clone(p.asked)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (p *people) Warn(msg string, fields ...any) {
+	if !strings.Contains(msg, "a person has to decide") {
+		return
+	}
+	for n := 0; n+1 < len(fields); n += 2 {
+		if c, ok := fields[n+1].(publish.Condition); ok {
+			p.mu.Lock()
+			p.asked = append(p.asked, c)
+			p.mu.Unlock()
+		}
+	}
+}
+func (*people) Debug(string, ...any) {}
+func (*people) Info(string, ...any)  {}
+func (*people) Error(string, ...any) {}
+
+// killed is what a process that dies leaves of a step.
+const killed = "the process was killed"
+
+// mortal is a ledger whose process dies at chosen instants, and around whose attempts things can be made to
+// happen. Every instant is passed under a name that is the same in every run.
+type mortal struct {
+	*ledger.Ledger
+
+	mu     sync.Mutex
+	passed map[string]int
+	// dies are the instants to die at, each with which passing of it, from 1.
+	dies map[string][]int
+	// around is called with each attempt's operation before its request and, if it answers a function, that
+	// one after it.
+	around func(op publish.Operation) (after func())
+}
+
+// instant is passed, or not survived.
+func (m *mortal) instant(name string) {
+	if m.dead(name) {
+		panic(killed)
+	}
+}
+
+func (m *mortal) dead(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.passed == nil {
+		m.passed = map[string]int{}
+	}
+	m.passed[name]++
+	return slices.Contains(m.dies[name], m.passed[name])
+}
+
+// die makes the process die at the n-th passing of an instant, from 1.
+func (m *mortal) die(name string, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dies == nil {
+		m.dies = map[string][]int{}
+	}
+	m.dies[name] = append(m.dies[name], n)
+}
+
+// instants are the names of those that were passed.
+func (m *mortal) instants() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for name := range m.passed {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// The instants around an attempt.
+const (
+	beforeClaim = ": before the claim"
+	beforeCall  = ": before the call"
+	afterEffect = ": after the effect, before the ledger"
+	afterLedger = ": after the ledger, before the answer"
+	duringLook  = ": while it is looked for"
+)
+
+// Attempt dies as a killed process does: whatever it was to write after that is never written. The real
+// attempt is then left waiting in a goroutine that nobody hears of again, its row in flight.
+func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.Approval,
+	apply func(context.Context, publish.Prior) (publish.Receipt, error),
+) (publish.Attempted, error) {
+	m.instant(op.What + beforeClaim)
+	type answer struct {
+		publish.Attempted
+		err error
+	}
+	dead, done := make(chan struct{}), make(chan answer, 1)
+	dies := func(at string) {
+		if m.dead(op.What + at) {
+			close(dead)
+			select {} // nothing of this process goes on
+		}
+	}
+	go func() {
+		got, err := m.Ledger.Attempt(ctx, op, a, func(ctx context.Context, p publish.Prior) (publish.Receipt, error) {
+			dies(beforeCall)
+			var after func()
+			if m.around != nil {
+				after = m.around(op)
+			}
+			r, err := apply(ctx, p)
+			if after != nil {
+				after()
+			}
+			dies(afterEffect)
+			return r, err
+		})
+		done <- answer{got, err}
+	}()
+	select {
+	case <-dead:
+		panic(killed)
+	case got := <-done:
+		m.instant(op.What + afterLedger)
+		return got.Attempted, got.err
+	}
+}
+
+func (m *mortal) Admit(ctx context.Context, in publish.Intent) (publish.Admission, error) {
+	m.instant("admit: before")
+	defer m.instant("admit: after")
+	return m.Ledger.Admit(ctx, in)
+}
+
+func (m *mortal) Keep(ctx context.Context, key publish.Key, revision int, kind string, content []byte) (publish.Digest, []byte, error) {
+	m.instant("keep: before")
+	defer m.instant("keep: after")
+	return m.Ledger.Keep(ctx, key, revision, kind, content)
+}
+
+func (m *mortal) Pin(ctx context.Context, key publish.Key, revision int, p publish.Plan) (publish.Plan, error) {
+	m.instant("pin: before")
+	defer m.instant("pin: after")
+	return m.Ledger.Pin(ctx, key, revision, p)
+}
+
+func (m *mortal) Observe(ctx context.Context, key publish.OperationKey, seen publish.Presence, e []publish.Evidence) error {
+	m.instant("observe: before")
+	defer m.instant("observe: after")
+	return m.Ledger.Observe(ctx, key, seen, e)
+}
+
+func (m *mortal) Confirm(ctx context.Context, op publish.Operation, r publish.Receipt, e []publish.Evidence) error {
+	m.instant(op.What + duringLook)
+	defer m.instant(op.What + ": when it was found")
+	return m.Ledger.Confirm(ctx, op, r, e)
+}
+
+func (m *mortal) Settle(ctx context.Context, r publish.Record) (publish.Record, error) {
+	m.instant("settle: before")
+	defer m.instant("settle: after")
+	return m.Ledger.Settle(ctx, r)
+}
