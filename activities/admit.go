@@ -16,6 +16,7 @@ const ConflictType = "Conflict"
 // Admit binds the key to its inputs in the ledger, or finds it bound: to the same inputs, and then
 // answers what is known of them, or to others, and then refuses.
 func (s *Steps) Admit(ctx context.Context, in publish.Intent) (publish.Admission, error) {
+	defer heartbeat(ctx)()
 	a, err := s.Ledger.Admit(ctx, in)
 	if conflict, ok := errors.AsType[*publish.ConflictError](err); ok {
 		return a, temporal.NewNonRetryableApplicationError(conflict.Error(), ConflictType, nil, conflict)
@@ -28,6 +29,7 @@ func (s *Steps) Admit(ctx context.Context, in publish.Intent) (publish.Admission
 
 // Close writes the terminal record; the first one stands.
 func (s *Steps) Close(ctx context.Context, r publish.Record) (publish.Record, error) {
+	defer heartbeat(ctx)()
 	return s.Ledger.Settle(ctx, r)
 }
 

@@ -11,6 +11,7 @@ import (
 
 // Draft keeps the intent's draft. The first draft is used for ever: when one is kept, none is made.
 func (s *Steps) Draft(ctx context.Context, task publish.Task) (publish.Result, error) {
+	defer heartbeat(ctx)()
 	in := task.Intent
 	digest, content, ok, err := s.Ledger.Kept(ctx, in.Key, in.Revision, draftKind)
 	if err != nil {
@@ -42,6 +43,7 @@ func (s *Steps) Draft(ctx context.Context, task publish.Task) (publish.Result, e
 // Validate checks the draft against the intent and the repository, and pins the plan: from here on the
 // commit's SHA is known, and every later run of the intent uses this plan.
 func (s *Steps) Validate(ctx context.Context, task publish.Task) (publish.Result, error) {
+	defer heartbeat(ctx)()
 	in := task.Intent
 	if task.Plan.Commit.Valid() { // pinned by an earlier run, whose changes would stand in the way of a new plan
 		return planned(task.Plan), nil

@@ -208,7 +208,8 @@ func join(all publish.Result, op publish.Operation, res publish.Result) publish.
 // heartbeatAfter is when heartbeats begin: a clean run is over by then and pays for none.
 const heartbeatAfter = 3 * time.Second
 
-// heartbeat reports a long step as alive until the returned function is called.
+// heartbeat reports a long step as alive until the returned function is called. Every step does: by its silence
+// Temporal knows within seconds that a worker is dead, and has another take up what it was at.
 func heartbeat(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {

@@ -14,6 +14,7 @@ import (
 // when the first missing effect was not seen (two such looks, spaced, prove its absence); failed when the
 // ledger knows that nothing was sent; blocked when a person has to look.
 func (s *Steps) Reconcile(ctx context.Context, task publish.Task) (publish.Result, error) {
+	defer heartbeat(ctx)()
 	effects, err := s.effects(ctx, task)
 	if err != nil {
 		return stopped("prepare "+string(task.Step), err), nil

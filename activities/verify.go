@@ -22,6 +22,7 @@ const livePause = time.Minute
 // mend what it sees and the task's deadline has not passed, it fails in a way that Temporal repeats;
 // however long no worker ran, the last word is a look and never a clock.
 func (s *Steps) VerifyLive(ctx context.Context, task publish.Task) (publish.Result, error) {
+	defer heartbeat(ctx)()
 	content, err := s.Ledger.Artifact(ctx, task.Plan.Draft)
 	if err != nil {
 		return publish.Result{}, err

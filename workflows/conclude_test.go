@@ -44,7 +44,11 @@ func TestStepsThatChangeARemoteAreAttemptedOnce(t *testing.T) {
 		}
 	}
 	for _, step := range []publish.Step{publish.Admit, publish.Draft, publish.Validate, publish.VerifyLive, publish.Reconcile, publish.Close} {
-		p := options(step, "").RetryPolicy
+		o := options(step, "")
+		if o.HeartbeatTimeout == 0 {
+			t.Errorf("%s: a dead worker is noticed after %s", step, o.StartToCloseTimeout)
+		}
+		p := o.RetryPolicy
 		if forever := p.MaximumAttempts == 0; forever != (class(step) == publish.Idempotent || step == publish.VerifyLive) {
 			t.Errorf("%s: at most %d attempts", step, p.MaximumAttempts)
 		}

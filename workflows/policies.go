@@ -25,7 +25,8 @@ func class(step publish.Step) publish.Class {
 }
 
 // The bounds of activities. A changing step makes at most a dozen requests of at most 30 seconds, so that
-// it reports an unclear answer itself before Temporal gives it up; heartbeats show a dead worker sooner.
+// it reports an unclear answer itself before Temporal gives it up; heartbeats show a dead worker sooner,
+// whatever step it was at.
 const (
 	readTimeout      = 2 * time.Minute
 	changeTimeout    = 8 * time.Minute
@@ -35,7 +36,7 @@ const (
 
 // options are the activity options of a step: class → time-outs, attempts, back-off.
 func options(step publish.Step, summary string) workflow.ActivityOptions {
-	o := workflow.ActivityOptions{Summary: summary, WaitForCancellation: true}
+	o := workflow.ActivityOptions{Summary: summary, WaitForCancellation: true, HeartbeatTimeout: heartbeatTimeout}
 	switch class(step) {
 	case publish.ReadOnly, publish.Idempotent:
 		o.StartToCloseTimeout = readTimeout
@@ -49,7 +50,6 @@ func options(step publish.Step, summary string) workflow.ActivityOptions {
 		}
 	default:
 		o.StartToCloseTimeout = changeTimeout
-		o.HeartbeatTimeout = heartbeatTimeout
 		o.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 	}
 	return o
