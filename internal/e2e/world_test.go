@@ -114,6 +114,24 @@ func (w *world) kill() {
 	}
 }
 
+// killTemporal ends Temporal as a power cut does; the worker lives on.
+func (w *world) killTemporal() {
+	w.t.Helper()
+	if err := w.Temporal.Kill(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// restartTemporal starts Temporal again, with what its file holds.
+func (w *world) restartTemporal() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if err := w.Temporal.Restart(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // starter runs the command line, and answers its exit code, output and errors.
 func (w *world) starter(args ...string) (code int, out, errOut string) {
 	return starter(w.t, []string{"TEMPORAL_ADDRESS=" + w.Temporal.Address()}, append(args, "--config", w.ConfigFile)...)
@@ -161,15 +179,41 @@ func (w *world) finish() publish.Record {
 	return rec
 }
 
-func (w *world) record() (publish.Record, error) {
+func (w *world) record() (publish.Record, error) { return w.recordOf(string(key)) }
+
+func (w *world) recordOf(id string) (publish.Record, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	var rec publish.Record
-	v, err := w.Client.QueryWorkflow(ctx, string(key), "", publish.RecordQuery)
+	v, err := w.Client.QueryWorkflow(ctx, id, "", publish.RecordQuery)
 	if err == nil {
 		err = v.Get(&rec)
 	}
 	return rec, err
+}
+
+// await waits until a run says that it waits for something, which begins as given, and whose move it is.
+func (w *world) await(id, what string, owner string) publish.Record {
+	w.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		rec, err := w.recordOf(id)
+		if err == nil && rec.Waiting != nil && rec.Waiting.Owner == owner && strings.HasPrefix(rec.Waiting.For, what) {
+			return rec
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%s never waited for %s: %v\n%s", id, what, err, rec.Markdown())
+		}
+	}
+}
+
+// retry decides that what waits for a person in a delivery is tried again.
+func (w *world) retry(id string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, publish.Decision{Step: publish.Syndicate, Action: publish.Retry, By: "Ada"}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // oneOfEverything checks, at the remote, what must hold after any interruption, and that the ledger holds
