@@ -157,8 +157,15 @@ func (c *Config) check(doc *strictyaml.Document) {
 	if p.QuietPeriod <= 0 || p.LookGap <= 0 || p.LiveDeadline <= 0 || p.Patience <= 0 || p.StrayDelay < 0 || p.Budget < 1 || p.Budget > 10 {
 		doc.Wrong("$.policy", "durations must be more than 0, budget from 1 to 10")
 	}
+	if u, err := url.Parse(r.API); err == nil && !loopback(u.Hostname()) && p.QuietPeriod+p.LookGap < exchange {
+		doc.Wrong("$.policy", "quiet_period and look_gap are %s together: want at least %s, for as long a request can be under way", p.QuietPeriod+p.LookGap, exchange)
+	}
 	c.checkChannels(doc)
 }
+
+// exchange is the longest that a request can be under way after its attempt began: as long as it may take to
+// leave, and as long as its answer is waited for. Before that, nothing proves that it was not made.
+const exchange = 45 * time.Second
 
 func (c *Config) checkChannels(doc *strictyaml.Document) {
 	accounts := map[string]string{}

@@ -61,6 +61,7 @@ func TestFaultsAreToldWithTheirLine(t *testing.T) {
 		"template":           {"  path: posts/{slug}.md", "  path: posts/fixed.md", "no {slug}"},
 		"path out":           {"  path: posts/{slug}.md", "  path: ../{slug}.md", "relative path inside"},
 		"merge method":       {"  merge_method: merge", "  merge_method: octopus", "merge, squash or rebase"},
+		"hurried looks":      {"  quiet_period: 60s", "  quiet_period: 5s", "at least 45s"},
 		"hurried writes":     {"  write_gap: 1s", "  write_gap: 10ms", "at least 1s"},
 		"another's field":    {"    key_location: https://example.org/indexnow-key.txt", "    template: \"{url}\"\n    key_location: https://example.org/indexnow-key.txt", "does not belong"},
 		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "mastodon or indexnow"},
