@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,32 +160,10 @@ func oddities() []trouble {
 		{name: "it lands, and its record lags", at: merge, set: func(s *hub.Settings) { s.RecordLag = 5 }},
 		{name: "it lands, and is called not mergeable", at: merge, set: func(s *hub.Settings) { s.MergeDenied = 1 }},
 		{name: "checks come green late", at: merge, set: func(s *hub.Settings) {
-			s.Rules, s.Checks = []hub.Rule{hub.RequireChecks("build")}, []hub.Check{{Name: "build"}}
-		}, around: nil, world: func(s *simulation) {
-			n := 0
-			s.ledger.around = func(op publish.Operation) func() {
-				if n++; op.What == "pull request" {
-					s.afterReads(12, func() { s.world.GitHub.Set(func(g *hub.Settings) { g.Checks[0].Conclusion = "success" }) })
-				}
-				return nil
-			}
+			s.Rules, s.Checks, s.ChecksDelay = []hub.Rule{hub.RequireChecks("build")}, []hub.Check{{Name: "build", Conclusion: "success"}}, 5
 		}},
 	}
 }
-
-// afterReads does something once GitHub has been read n more times.
-func (s *simulation) afterReads(n int, f func()) {
-	begun := s.world.GitHub.Counts().Reads
-	go func() {
-		for s.world.GitHub.Counts().Reads < begun+n {
-			time.Sleep(time.Millisecond)
-		}
-		f()
-	}()
-}
-
-// tally is what all cases together come to.
-type tally struct{ cases, duplicates, lost, unsettled atomic.Int32 }
 
 // TestBoundaries puts every trouble on every change that a run makes, and lets the process die at every instant
 // around it, on simulated time. The changes are those that runs are seen to make, and must be all that are
@@ -227,11 +203,14 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 	}
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		sum.cases.Add(1)
 		s := simulate(t, setup{keyed: tr.keyed})
 		b.arrange(s, tr, death)
 		runs, err := s.run(tick{Intent: s.intent(key)})
-		s.audit(t, sum, runs, err, key)
+		bal := s.balance([]publish.Intent{s.intent(key)}, runs, nil, err)
+		sum.add(bal)
+		for _, f := range bal.faults {
+			t.Error(f)
+		}
 		if got, want := s.people.conditions(), tr.asked(b, death); !slices.Equal(got, want) {
 			t.Errorf("a person was asked about %v, want %v", got, want)
 		}
@@ -282,49 +261,6 @@ func (b boundary) arrange(s *simulation, tr trouble, death string) {
 	}
 }
 
-// audit counts at the servers, and looks into the ledger: one of everything, and nothing open.
-func (s *simulation) audit(t *testing.T, sum *tally, runs []ended, err error, keys ...publish.Key) {
-	t.Helper()
-	a := s.world.Audit()
-	n := len(keys)
-	extra := a.Duplicates - a.Repeated
-	missing := 0
-	for _, got := range []int{a.Articles, a.Published, a.Merges, a.Posts, min(a.Pings, n)} {
-		missing += max(0, n-got)
-	}
-	sum.duplicates.Add(int32(extra))
-	sum.lost.Add(int32(missing))
-	if extra != 0 || missing != 0 || a.OpenPulls > s.staleRecords() || a.Commits != n || a.Branches != 0 {
-		t.Errorf("not one of everything: %+v", a)
-	}
-	open := err != nil
-	for _, r := range runs {
-		open = open || r.Err != "" || !r.Joined && r.Record.Outcome != publish.Passed
-	}
-	for _, k := range keys {
-		p, known, err := s.ledger.Publication(context.Background(), k)
-		open = open || err != nil || !known || p.Record == nil || p.Record.Outcome != publish.Passed
-		ops, err := s.ledger.Operations(context.Background(), k)
-		open = open || err != nil || len(ops) == 0
-		for _, op := range ops {
-			if op.Prior.State != publish.Done {
-				open = true
-				t.Errorf("%s of %s is %s", op.Operation.What, k, op.Prior.State)
-			}
-		}
-	}
-	if open {
-		sum.unsettled.Add(1)
-		t.Errorf("it did not end well: %v, asked about %v", err, s.people.conditions())
-		for _, r := range runs {
-			t.Logf("%s\n%s", r.Err, r.Record.Markdown())
-		}
-	}
-}
-
-// staleRecords are pull requests that say open for ever although they were merged: GitHub's fault, and not ours.
-func (s *simulation) staleRecords() int { return s.world.GitHub.StaleRecords() }
-
 // found runs without faults, and answers the changes that were made and the instants that were passed.
 func found(t *testing.T) (all []boundary, instants []string) {
 	t.Helper()
@@ -357,9 +293,8 @@ func found(t *testing.T) (all []boundary, instants []string) {
 			}
 		}
 		runs, err := s.run(tick{Intent: s.intent(key)})
-		var sum tally
-		if s.audit(t, &sum, runs, err, key); t.Failed() {
-			t.Fatal("a run without trouble does not end well")
+		if b := s.balance([]publish.Intent{s.intent(key)}, runs, nil, err); len(b.faults) > 0 {
+			t.Fatalf("a run without trouble does not end well: %v", b.faults)
 		}
 		for _, at := range s.ledger.instants() {
 			if scene == nil && !strings.Contains(at, afterEffect) && !strings.Contains(at, beforeClaim) {

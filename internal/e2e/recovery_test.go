@@ -119,7 +119,7 @@ func TestARunThatIsResetMakesNothingTwice(t *testing.T) {
 			steps = append(steps, publish.Step(a.GetActivityType().GetName()))
 		}
 	}
-	want := []publish.Step{publish.Admit, publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Close}
+	want := []publish.Step{publish.Admit, publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Sweep, publish.Close}
 	if !slices.Equal(steps, want) {
 		t.Errorf("the run that was reset executed %v", steps)
 	}

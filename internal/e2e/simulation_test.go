@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"colophon/internal/service"
 	"colophon/publish"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -44,6 +46,7 @@ type simulation struct {
 	config   *config.Config
 	clock    *clock
 	people   people
+	doubles  []double
 }
 
 // setup is what simulations differ in.
@@ -51,6 +54,10 @@ type setup struct {
 	// keyed makes Mastodon honour idempotency keys. Without it nothing but the loop stands against a second
 	// post.
 	keyed bool
+	// method is how pull requests are merged; by merge commits unless set.
+	method string
+	// doubles are steps that two workers do at the same time.
+	doubles []double
 }
 
 // clock is Temporal's simulated clock, for whoever shares its time.
@@ -83,7 +90,7 @@ func scratch(t testing.TB) string {
 
 func simulate(t testing.TB, o setup) *simulation {
 	t.Helper()
-	s := &simulation{t: t, clock: &clock{}}
+	s := &simulation{t: t, clock: &clock{}, doubles: o.doubles}
 	dir := scratch(t)
 	var err error
 	s.world, err = sandbox.Start(sandbox.Options{
@@ -99,6 +106,9 @@ func simulate(t testing.TB, o setup) *simulation {
 	}
 	if s.config, err = config.Load(file); err != nil {
 		t.Fatal(err)
+	}
+	if o.method != "" {
+		s.config.Repository.MergeMethod = o.method
 	}
 	s.config.Repository.WriteGap = 0 // simulated time does not pass inside an activity
 	if s.calendar, err = calendar.Read(s.config.Calendar); err != nil {
@@ -194,52 +204,81 @@ func ticks(ctx workflow.Context, all []tick, policy publish.Policy) ([]ended, er
 }
 
 // run runs ticks to their end on simulated time. Whenever something waits for a person, the answer is retry,
-// within the hour. It fails when a run does not end.
-func (s *simulation) run(all ...tick) ([]ended, error) {
+// an hour later. It fails when a run does not end.
+func (s *simulation) run(all ...tick) (out []ended, err error) {
+	defer func() {
+		if p := recover(); p != nil { // how the environment says that nothing goes on
+			out, err = nil, fmt.Errorf("it came to a stand: %v; asked about %v", p, s.people.asked)
+		}
+	}()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(&s.people)
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "ticks", TaskQueue: "colophon"})
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(20 * time.Second)
 	s.clock.env.Store(env)
-	service.Register(env, s.steps)
+	service.Register(s.crowd(env), s.steps)
 	env.RegisterWorkflow(ticks)
-	decide := func(id string, step publish.Step) {
-		_ = env.SignalWorkflowByID(id, publish.DecideName, publish.Decision{Step: step, Action: publish.Retry, By: "Ada", Note: "mended"})
-	}
-	for hour := 1; hour <= 6; hour++ {
-		env.RegisterDelayedCallback(func() {
-			var seen []publish.Key
-			for _, tk := range all {
-				if slices.Contains(seen, tk.Intent.Key) {
-					continue
-				}
-				seen = append(seen, tk.Intent.Key)
-				for _, step := range []publish.Step{publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Sweep} {
-					decide(string(tk.Intent.Key), step)
-				}
-				for _, channel := range tk.Intent.Channels {
-					decide(publish.DeliveryID(tk.Intent.Key, channel), publish.Syndicate)
-				}
-			}
-		}, time.Duration(hour)*time.Hour)
-	}
+	s.people.env = env
 	env.ExecuteWorkflow(ticks, all, s.policy)
 	if !env.IsWorkflowCompleted() {
 		return nil, fmt.Errorf("it did not end")
 	}
-	var out []ended
 	if err := env.GetWorkflowError(); err != nil {
 		return nil, err
 	}
 	return out, env.GetWorkflowResult(&out)
 }
 
-// people is a logger that remembers only what a person was asked about.
+// crowd registers steps so that two workers may do one at the same time: both do it, and Temporal hears of one.
+// It stands for a worker that was given up and lives.
+func (s *simulation) crowd(env *testsuite.TestWorkflowEnvironment) service.Registry {
+	return &crowd{TestWorkflowEnvironment: env, doubles: s.doubles, done: map[publish.Step]int{}}
+}
+
+type crowd struct {
+	*testsuite.TestWorkflowEnvironment
+	doubles []double
+
+	mu   sync.Mutex
+	done map[publish.Step]int
+}
+
+// RegisterActivityWithOptions wraps a step, whatever it takes and answers.
+func (c *crowd) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
+	f, step := reflect.ValueOf(a), publish.Step(o.Name)
+	c.TestWorkflowEnvironment.RegisterActivityWithOptions(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+		if !c.both(step) {
+			return f.Call(args)
+		}
+		other := make(chan struct{})
+		go func() {
+			defer close(other)
+			defer func() { _ = recover() }() // it may die
+			f.Call(args)
+		}()
+		defer func() { <-other }()
+		return f.Call(args)
+	}).Interface(), o)
+}
+
+func (c *crowd) both(step publish.Step) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done[step]++
+	return slices.Contains(c.doubles, double{step, c.done[step]})
+}
+
+// people are told by the log that they are asked, and decide. Everything else that is logged is dropped.
 type people struct {
+	env *testsuite.TestWorkflowEnvironment
+
 	mu    sync.Mutex
 	asked []publish.Condition
 }
+
+// patience is how often people are asked in one simulation before they let it stand.
+const patience = 40
 
 // conditions are those that a person was asked about, each once, in order.
 func (p *people) conditions() []publish.Condition {
@@ -254,13 +293,25 @@ func (p *people) Warn(msg string, fields ...any) {
 	if !strings.Contains(msg, "a person has to decide") {
 		return
 	}
+	said := map[string]any{}
 	for n := 0; n+1 < len(fields); n += 2 {
-		if c, ok := fields[n+1].(publish.Condition); ok {
-			p.mu.Lock()
-			p.asked = append(p.asked, c)
-			p.mu.Unlock()
-		}
+		said[fmt.Sprint(fields[n])] = fields[n+1]
 	}
+	key, step, condition := said["key"].(publish.Key), said["step"].(publish.Step), said["condition"].(publish.Condition)
+	id := string(key)
+	if channel := said["channel"].(string); channel != "" {
+		id = publish.DeliveryID(key, channel)
+	}
+	p.mu.Lock()
+	p.asked = append(p.asked, condition)
+	often := len(p.asked)
+	p.mu.Unlock()
+	if often > patience {
+		return
+	}
+	p.env.RegisterDelayedCallback(func() {
+		_ = p.env.SignalWorkflowByID(id, publish.DecideName, publish.Decision{Step: step, Action: publish.Retry, By: "Ada", Note: "mended"})
+	}, time.Hour)
 }
 func (*people) Debug(string, ...any) {}
 func (*people) Info(string, ...any)  {}

@@ -162,3 +162,36 @@ func TestEveryMethodOfMergingLandsTheArticleOnce(t *testing.T) {
 }
 
 func unix(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
+
+// TestAReadThatIsNotWholeIsNoRead: an empty success, a page in HTML and a tree that is not the commit's prove
+// nothing: no plan is made of them, and nothing is taken for absent.
+func TestAReadThatIsNotWholeIsNoRead(t *testing.T) {
+	ctx := context.Background()
+	for _, kind := range []fault.Kind{fault.EmptyBody, fault.WrongType, fault.CutBody} {
+		for skip := range 4 {
+			b := newBench(t)
+			b.GitHubFaults.Add(fault.Rule{Method: "GET", Kind: kind, Skip: skip})
+			p, err := b.repo.Plan(ctx, intent(), publish.Plan{Draft: "d", Title: "Look", Author: b.plan.Author}, draft)
+			if err == nil && p != b.plan || err == nil && len(b.GitHubFaults.Hits()) > 0 {
+				t.Errorf("%s of read %d: planned %+v, want %+v", kind, skip, p, b.plan)
+			}
+		}
+		b := newBench(t)
+		b.do(t, 4)
+		for i, e := range b.effects(t) {
+			b.GitHubFaults.Clear()
+			b.GitHubFaults.Add(fault.Rule{Method: "GET", Kind: kind})
+			if f, err := e.Find(ctx, publish.Prior{State: publish.Unconfirmed, Attempts: 1}); err == nil {
+				t.Errorf("%s: effect %d is taken for %s", kind, i, f.Presence)
+			}
+		}
+	}
+	b := newBench(t)
+	b.GitHubFaults.Add(fault.Rule{Method: "GET", Path: "/git/trees/", Kind: fault.Stale, Status: 200, Body: `{"sha":"` + string(b.plan.Base) + `","tree":[],"truncated":false}`})
+	b.GitHubFaults.Add(fault.Rule{Method: "GET", Path: "/git/commits/", Kind: fault.Stale, Status: 200, Body: `{"sha":"` + string(b.plan.Parent) + `"}`})
+	for range 2 {
+		if p, err := b.repo.Plan(ctx, intent(), publish.Plan{Author: b.plan.Author}, draft); err == nil {
+			t.Errorf("planned on a tree that is not the commit's: %+v", p)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"colophon/publish"
 
+	gh "github.com/google/go-github/v66/github"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
@@ -53,22 +54,43 @@ func fix(in publish.Intent, p publish.Plan, tip publish.SHA, files listing, arti
 	return p, nil
 }
 
-// list reads the whole tree of a commit.
+// list reads the whole tree of a commit. What was read is proven whole: the names of all entries give the name
+// that the commit has for its tree.
 func (r *Repository) list(ctx context.Context, commit publish.SHA) (listing, error) {
-	tree, _, err := r.client.Git.GetTree(ctx, r.owner, r.name, string(commit), true)
+	c, _, err := r.client.Git.GetCommit(ctx, r.owner, r.name, string(commit))
+	if err != nil {
+		return nil, read("commit "+commit.Short(), err)
+	}
+	want := publish.SHA(c.GetTree().GetSHA())
+	if !want.Valid() {
+		return nil, fmt.Errorf("read commit %s: the answer has no tree", commit.Short())
+	}
+	tree, _, err := r.client.Git.GetTree(ctx, r.owner, r.name, string(want), true)
 	if err != nil {
 		return nil, read("tree of "+commit.Short(), err)
 	}
 	if tree.GetTruncated() {
 		return nil, halt("tree_truncated", "GitHub does not list this repository's tree in one answer", "publish from a smaller repository")
 	}
+	l := entries(tree)
+	got, err := l.root()
+	if err != nil {
+		return nil, err
+	}
+	if got != want {
+		return nil, fmt.Errorf("read tree of %s: the entries make %s, the commit says %s", commit.Short(), got.Short(), want.Short())
+	}
+	return l, nil
+}
+
+func entries(tree *gh.Tree) listing {
 	l := listing{}
 	for _, e := range tree.Entries {
 		mode := strings.TrimPrefix(e.GetMode(), "0")
 		dir := parent(e.GetPath())
 		l[dir] = append(l[dir], entry{Mode: mode, Name: strings.TrimPrefix(e.GetPath()[len(dir):], "/"), SHA: publish.SHA(e.GetSHA())})
 	}
-	return l, nil
+	return l
 }
 
 // free refuses a path that exists already, also in another case or Unicode form, and one whose folder

@@ -1,8 +1,10 @@
 package github
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,7 +47,9 @@ func New(client *http.Client, o Options) (*Repository, error) {
 	if err != nil || base.Host == "" {
 		return nil, fmt.Errorf("repository.api %q: want the base URL of a GitHub REST API", api)
 	}
-	c := gh.NewClient(client)
+	checked := *client
+	checked.Transport = whole{client.Transport}
+	c := gh.NewClient(&checked)
 	c.BaseURL = base
 	return &Repository{client: c, host: base.Host, owner: owner, name: name, method: o.MergeMethod, gap: o.Gap}, nil
 }
@@ -98,4 +102,24 @@ func (r *Repository) tip(ctx context.Context, branch string) (sha publish.SHA, o
 		return "", false, fmt.Errorf("read ref %s: the answer has no SHA", branch)
 	}
 	return sha, true, nil
+}
+
+// whole refuses reads that succeed with nothing in them: go-github takes an empty answer for an empty list.
+type whole struct{ http.RoundTripper }
+
+func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := w.RoundTripper.RoundTrip(req)
+	if err != nil || req.Method != http.MethodGet || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	body := bufio.NewReader(resp.Body)
+	if _, err := body.Peek(1); err != nil {
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s %s: the answer is empty", req.Method, req.URL.Path)
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, resp.Body}
+	return resp, nil
 }
