@@ -67,6 +67,9 @@ func (s *simulation) balance(articles []publish.Intent, runs, altered []ended, e
 	for _, in := range articles {
 		s.settled(in, &b)
 	}
+	if s.repeated.Load() {
+		b.fault("Temporal repeated a step that changes something")
+	}
 	return b
 }
 

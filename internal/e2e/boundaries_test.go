@@ -31,6 +31,31 @@ func (b boundary) rule(r fault.Rule) fault.Rule {
 	return r
 }
 
+// step is the one in which the change is made.
+func (b boundary) step() publish.Step {
+	switch {
+	case b.op.Channel != "":
+		return publish.Syndicate
+	case b.op.What == "tree" || b.op.What == "commit" || b.op.What == "branch":
+		return publish.Branch
+	case b.op.What == publish.PullRequestName:
+		return publish.PullRequest
+	case b.op.What == "sweep":
+		return publish.Sweep
+	}
+	return publish.Merge
+}
+
+// requests are how many for the change have arrived.
+func (b boundary) requests(s *simulation) (n int) {
+	for _, c := range s.layer(b.server).Changes() {
+		if c == b.change {
+			n++
+		}
+	}
+	return n - b.skip
+}
+
 // trouble is what goes wrong with one change, or is odd about GitHub while it is made.
 type trouble struct {
 	name   string
@@ -40,6 +65,8 @@ type trouble struct {
 	around func(*simulation, boundary) (after func())
 	at     func(boundary) bool // which boundaries it can happen at; all, if nil
 	keyed  bool                // it takes a Mastodon that honours idempotency keys
+	double bool                // two workers do the step at once
+	once   bool                // a look would tell that it is too early: one request must do
 	asks   map[string]publish.Condition
 	spends []string // the changes whose budget it spends together with a death before it
 }
@@ -91,6 +118,7 @@ func troubles() []trouble {
 				}
 			}
 		}},
+		trouble{name: "two workers at once", double: true},
 		trouble{name: "429 four times", rules: slices.Repeat([]fault.Rule{{Kind: fault.StatusBefore, Status: 429, RetryAfter: "90"}}, 4)},
 	)
 	return append(all, append(late(), append(stale(), oddities()...)...)...)
@@ -151,15 +179,23 @@ func stale() []trouble {
 func oddities() []trouble {
 	merge := func(b boundary) bool { return b.op.What == "merge" }
 	return []trouble{
-		{name: "the pull request's head lags", at: merge, set: func(s *hub.Settings) { s.HeadLag = 4 }},
-		{name: "mergeability is computed for long", at: merge, world: func(s *simulation) { s.world.GitHub.Delay(6) }},
+		{name: "somebody pushes at the last moment", at: merge, asks: map[string]publish.Condition{"github": "head_changed"}, around: func(s *simulation, _ boundary) func() {
+			undo, err := s.world.GitHub.Push(s.intent(key).Branch())
+			if err != nil {
+				s.t.Error(err)
+			}
+			s.people.mend = undo
+			return nil
+		}},
+		{name: "the pull request's head lags", once: true, at: merge, set: func(s *hub.Settings) { s.HeadLag = 4 }},
+		{name: "mergeability is computed for long", once: true, at: merge, world: func(s *simulation) { s.world.GitHub.Delay(6) }},
 		{name: "the base was modified", at: merge, set: func(s *hub.Settings) { s.BaseModified = 1 }},
 		{name: "the base was modified twice", at: merge, spends: []string{"merge"}, set: func(s *hub.Settings) { s.BaseModified = 2 }},
 		{name: "another merge is under way", at: merge, set: func(s *hub.Settings) { s.MergeInProgress = 1 }},
 		{name: "it lands, and its record stays open", at: merge, world: func(s *simulation) { s.world.GitHub.MergeUnrecorded() }},
 		{name: "it lands, and its record lags", at: merge, set: func(s *hub.Settings) { s.RecordLag = 5 }},
 		{name: "it lands, and is called not mergeable", at: merge, set: func(s *hub.Settings) { s.MergeDenied = 1 }},
-		{name: "checks come green late", at: merge, set: func(s *hub.Settings) {
+		{name: "checks come green late", once: true, at: merge, set: func(s *hub.Settings) {
 			s.Rules, s.Checks, s.ChecksDelay = []hub.Rule{hub.RequireChecks("build")}, []hub.Check{{Name: "build", Conclusion: "success"}}, 5
 		}},
 	}
@@ -203,13 +239,20 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 	}
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		s := simulate(t, setup{keyed: tr.keyed})
+		o := setup{keyed: tr.keyed}
+		if tr.double {
+			o.doubles = []double{{b.step(), 1}}
+		}
+		s := simulate(t, o)
 		b.arrange(s, tr, death)
 		runs, err := s.run(tick{Intent: s.intent(key)})
 		bal := s.balance([]publish.Intent{s.intent(key)}, runs, nil, err)
 		sum.add(bal)
 		for _, f := range bal.faults {
 			t.Error(f)
+		}
+		if n := b.requests(s); tr.once && n != 1 {
+			t.Errorf("%d requests, where a look tells when to make the one", n)
 		}
 		if got, want := s.people.conditions(), tr.asked(b, death); !slices.Equal(got, want) {
 			t.Errorf("a person was asked about %v, want %v", got, want)
@@ -221,7 +264,7 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 func (tr trouble) asked(b boundary, death string) []publish.Condition {
 	c := tr.asks[b.server]
 	switch {
-	case c != "" && death == b.op.What+afterLedger: // the refusal is in the ledger, its reason died
+	case c != "" && c != "head_changed" && death == b.op.What+afterLedger: // the refusal is in the ledger, its reason died; a head can be seen
 		c = "left_failed"
 	case slices.Contains(tr.spends, b.op.What) && death == b.op.What+beforeCall: // three attempts, of which one died and two were unclear
 		c = "not_seen"

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestCtrlCEndsEverythingThatTheDemoStarted(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	cmd := exec.Command(filepath.Join(programs, "starter"), "demo", "--dir", dir)
+	cmd := exec.Command(program(t, "starter"), "demo", "--dir", dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

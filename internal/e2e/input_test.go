@@ -67,7 +67,7 @@ func TestWrongInputIsOneClearErrorAndChangesNothing(t *testing.T) {
 			if c.program == "worker" || c.args[0] != "demo" && !strings.Contains(strings.Join(args, " "), "--config") {
 				args = append(args, "--config", filepath.Join(dir, "colophon.yaml"))
 			}
-			code, out, errOut := run(t, nowhere, filepath.Join(programs, c.program), args...)
+			code, out, errOut := run(t, nowhere, program(t, c.program), args...)
 			if code != c.code || strings.Contains(errOut, "panic") || strings.Contains(errOut, "goroutine") {
 				t.Errorf("exit code %d, want %d: %s%s", code, c.code, out, errOut)
 			}

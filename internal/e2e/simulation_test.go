@@ -47,6 +47,7 @@ type simulation struct {
 	clock    *clock
 	people   people
 	doubles  []double
+	repeated atomic.Bool // Temporal has repeated a step that changes something
 }
 
 // setup is what simulations differ in.
@@ -233,11 +234,15 @@ func (s *simulation) run(all ...tick) (out []ended, err error) {
 // crowd registers steps so that two workers may do one at the same time: both do it, and Temporal hears of one.
 // It stands for a worker that was given up and lives.
 func (s *simulation) crowd(env *testsuite.TestWorkflowEnvironment) service.Registry {
-	return &crowd{TestWorkflowEnvironment: env, doubles: s.doubles, done: map[publish.Step]int{}}
+	return &crowd{TestWorkflowEnvironment: env, s: s, doubles: s.doubles, done: map[publish.Step]int{}}
 }
+
+// changing are the steps that change a remote system.
+var changing = []publish.Step{publish.Branch, publish.PullRequest, publish.Merge, publish.Syndicate, publish.Sweep}
 
 type crowd struct {
 	*testsuite.TestWorkflowEnvironment
+	s       *simulation
 	doubles []double
 
 	mu   sync.Mutex
@@ -248,7 +253,8 @@ type crowd struct {
 func (c *crowd) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
 	f, step := reflect.ValueOf(a), publish.Step(o.Name)
 	c.TestWorkflowEnvironment.RegisterActivityWithOptions(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-		if !c.both(step) {
+		info := activity.GetInfo(args[0].Interface().(context.Context))
+		if !c.both(step, info.Attempt) {
 			return f.Call(args)
 		}
 		other := make(chan struct{})
@@ -262,9 +268,14 @@ func (c *crowd) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
 	}).Interface(), o)
 }
 
-func (c *crowd) both(step publish.Step) bool {
+// both says whether two workers do this execution of a step. A step that changes a remote system must not be
+// repeated by Temporal.
+func (c *crowd) both(step publish.Step, attempt int32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if attempt > 1 && slices.Contains(changing, step) {
+		c.s.repeated.Store(true)
+	}
 	c.done[step]++
 	return slices.Contains(c.doubles, double{step, c.done[step]})
 }
@@ -272,6 +283,9 @@ func (c *crowd) both(step publish.Step) bool {
 // people are told by the log that they are asked, and decide. Everything else that is logged is dropped.
 type people struct {
 	env *testsuite.TestWorkflowEnvironment
+
+	// mend is what people do about what they are asked, before they decide.
+	mend func()
 
 	mu    sync.Mutex
 	asked []publish.Condition
@@ -310,6 +324,9 @@ func (p *people) Warn(msg string, fields ...any) {
 		return
 	}
 	p.env.RegisterDelayedCallback(func() {
+		if p.mend != nil {
+			p.mend()
+		}
 		_ = p.env.SignalWorkflowByID(id, publish.DecideName, publish.Decision{Step: step, Action: publish.Retry, By: "Ada", Note: "mended"})
 	}, time.Hour)
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,28 +26,40 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// programs is where the built programs are.
-var programs string
+// built is the folder of the programs, once they are.
+var built string
+
+// programs builds the programs, once, and answers the folder that they are in.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "colophon-e2e-")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	if out, err := exec.Command("go", "build", "-o", dir, "colophon/worker", "colophon/starter").CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func program(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// These tests wait more than they work: run more of them side by side than there are cores.
 	_ = flag.Set("test.parallel", "10")
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "colophon-e2e-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		programs = dir
-		build := exec.Command("go", "build", "-o", dir, "colophon/worker", "colophon/starter")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
 }
 
 const (
@@ -98,7 +111,7 @@ func startWith(t *testing.T, headless bool) *world {
 // work starts the worker's program.
 func (w *world) work() {
 	w.t.Helper()
-	w.worker = exec.Command(filepath.Join(programs, "worker"), "--config", w.ConfigFile)
+	w.worker = exec.Command(program(w.t, "worker"), "--config", w.ConfigFile)
 	w.worker.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+w.Temporal.Address())
 	w.worker.Stderr = w.log
 	if err := w.worker.Start(); err != nil {
@@ -139,7 +152,7 @@ func (w *world) starter(args ...string) (code int, out, errOut string) {
 
 func starter(t *testing.T, env []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	return run(t, env, filepath.Join(programs, "starter"), args...)
+	return run(t, env, program(t, "starter"), args...)
 }
 
 func run(t *testing.T, env []string, program string, args ...string) (code int, out, errOut string) {

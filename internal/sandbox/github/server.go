@@ -85,6 +85,29 @@ func (s *Server) StaleRecords() int {
 	return s.stale
 }
 
+// Push puts another commit on a branch, as somebody does who has it checked out, and answers how to take it back.
+// It fails when there is no such branch.
+func (s *Server) Push(branch string) (undo func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, found := s.tip(branch)
+	if !found {
+		return nil, fmt.Errorf("no branch %s", branch)
+	}
+	t, _ := s.tree(was.String())
+	files := s.flat(t)
+	files["NOTES.md"] = file{mode: "100644", hash: s.put(plumbing.BlobObject, []byte("A thought.\n"))}
+	who := stamp{Name: "Eve", Email: "eve@example.org", Date: *now()}
+	if err := s.move(branch, s.putCommit(s.putTree(files), []plumbing.Hash{was}, who, who, "Add a thought")); err != nil {
+		return nil, err
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = s.move(branch, was)
+	}, nil
+}
+
 // New opens the repository, or makes it with its first commit.
 func New(o Options) (*Server, error) {
 	if o.Base == "" {
