@@ -67,15 +67,12 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 	return s.judge(ctx, e, done)
 }
 
-// shortWait is how long a step waits for its lane inside the activity; a longer wait is a durable timer.
-const shortWait = 5 * time.Second
-
 // attempt makes the one attempt, as soon as the operation's lane is free.
 func (s *Steps) attempt(ctx context.Context, e publish.Effect, approval *publish.Approval) (publish.Attempted, error) {
 	for begun := time.Now(); ; {
 		done, err := s.Ledger.Attempt(ctx, e.Operation(), approval, e.Apply)
 		busy, ok := errors.AsType[*publish.BusyError](err)
-		if !ok || time.Since(begun)+busy.After > shortWait {
+		if !ok || time.Since(begun)+busy.After > s.LaneWait {
 			return done, err
 		}
 		select {

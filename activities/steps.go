@@ -58,6 +58,8 @@ type Steps struct {
 	Channels   map[string]Channel
 	Drafts     Drafts
 	Author     publish.Author // of commits; the date comes from the intent
+	// LaneWait is how long a step waits for its lane inside the activity; a longer wait is a durable timer.
+	LaneWait time.Duration
 }
 
 // The kinds of artifacts.

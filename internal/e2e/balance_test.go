@@ -22,7 +22,10 @@ func (b *balance) fault(format string, args ...any) {
 }
 
 // tally is what many simulations come to together.
-type tally struct{ cases, duplicates, lost, unsettled atomic.Int32 }
+type tally struct {
+	cases, duplicates, lost, unsettled atomic.Int32
+	enough                             atomic.Bool // no more cases are wanted
+}
 
 func (s *tally) add(b balance) {
 	s.cases.Add(1)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"regexp"
 	"slices"
@@ -239,6 +240,10 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 	}
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
+		if sum.enough.Load() {
+			t.Skip("another case has failed already")
+		}
+		defer func() { sum.enough.CompareAndSwap(false, t.Failed() && failFast()) }()
 		o := setup{keyed: tr.keyed}
 		if tr.double {
 			o.doubles = []double{{b.step(), 1}}
@@ -259,6 +264,9 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 		}
 	})
 }
+
+// failFast says whether -failfast was given, which by itself does not hold up what runs side by side.
+func failFast() bool { return flag.Lookup("test.failfast").Value.String() == "true" }
 
 // asked are the conditions that a person is asked about in a case: none, as a rule.
 func (tr trouble) asked(b boundary, death string) []publish.Condition {

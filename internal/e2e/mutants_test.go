@@ -41,8 +41,9 @@ var mutants = []mutant{
 		"		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {\n			return claimed(ctx, tx, op, was)\n		}\n", "		_ = approved\n",
 	},
 	{
-		"a retry has another operation key", "publish/operation.go",
-		"	sum := sha256.Sum256(fmt.Appendf(nil, \"%s:%s:%d\", o.Destination, o.ContentID, o.Revision))", "	sum := sha256.Sum256(fmt.Appendf(nil, \"%s:%s:%d:%d\", o.Destination, o.ContentID, o.Revision, time.Now().UnixNano()))",
+		"a retry has another operation key", "activities/ensure.go",
+		"		done, err := s.Ledger.Attempt(ctx, e.Operation(), approval, e.Apply)\n",
+		"		op := e.Operation()\n		if approval != nil {\n			op.ContentID, approval = op.ContentID+\"/again\", nil\n		}\n		done, err := s.Ledger.Attempt(ctx, op, approval, e.Apply)\n",
 	},
 	{
 		"a retry has another idempotency key", "internal/channel/mastodon/post.go",
@@ -81,7 +82,7 @@ func TestTheMatrixCatchesDeliberateDefects(t *testing.T) {
 	}
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "go", "test", "-overlay", m.overlay(t), "-count=1", "-failfast", "-vet=off", "-run", "^TestBoundaries$", "colophon/internal/e2e")
 			out, err := cmd.CombinedOutput()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ func simulate(t testing.TB, o setup) *simulation {
 	dir := scratch(t)
 	var err error
 	s.world, err = sandbox.Start(sandbox.Options{
-		Dir: filepath.Join(dir, "blog.git"), MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: !o.keyed, Now: s.clock.now},
+		MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: !o.keyed, Now: s.clock.now},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +122,7 @@ func simulate(t testing.TB, o setup) *simulation {
 	t.Cleanup(func() { _ = parts.Close() })
 	s.ledger = &mortal{Ledger: parts.Ledger}
 	s.steps = parts.Steps
+	s.steps.LaneWait = 0
 	s.steps.Ledger = s.ledger
 	return s
 }

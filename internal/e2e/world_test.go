@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,6 +56,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// These tests wait more than they work: run more of them side by side than there are cores.
 	_ = flag.Set("test.parallel", "10")
+	debug.SetGCPercent(400) // thousands of small worlds: time is scarcer than memory
 	code := m.Run()
 	if built != "" {
 		_ = os.RemoveAll(built)

@@ -31,7 +31,7 @@ const (
 
 // Options adjust the world.
 type Options struct {
-	Dir               string            // of the bare repository
+	Dir               string            // of the bare repository; in memory if empty
 	Title             string            // of the site
 	Seed              map[string]string // files of the first commit
 	SiteDelay         time.Duration     // from a merge to the article being live

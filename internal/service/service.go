@@ -52,8 +52,9 @@ func Assemble(ctx context.Context, c *config.Config, o ...ledger.Option) (*Parts
 	}
 	return &Parts{Ledger: l, Steps: &activities.Steps{
 		Ledger: l, Repository: repository, Channels: channels, Drafts: article.Files{},
-		Site:   site.New(wire.New(wire.Options{MaxBody: 64 << 20}), site.Options{Index: c.Site.Index, Sitemap: c.Site.Sitemap, Feed: c.Site.Feed}),
-		Author: publish.Author{Name: c.Repository.Author.Name, Email: c.Repository.Author.Email},
+		Site:     site.New(wire.New(wire.Options{MaxBody: 64 << 20}), site.Options{Index: c.Site.Index, Sitemap: c.Site.Sitemap, Feed: c.Site.Feed}),
+		Author:   publish.Author{Name: c.Repository.Author.Name, Email: c.Repository.Author.Email},
+		LaneWait: laneWait,
 	}}, nil
 }
 
@@ -92,6 +93,9 @@ func connect(c *config.Config) (map[string]activities.Channel, error) {
 	}
 	return out, errors.Join(errs...)
 }
+
+// laneWait covers a second's gap between changes, and keeps history free of timers for it.
+const laneWait = 5 * time.Second
 
 // Close closes the ledger.
 func (p *Parts) Close() error { return p.Ledger.Close() }

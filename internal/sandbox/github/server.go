@@ -20,12 +20,14 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/memory"
 )
 
 // Options describe the repository.
 type Options struct {
-	Dir         string // of the bare repository; what is there already is kept
+	Dir         string // of the bare repository; what is there already is kept. In memory if empty
 	Owner, Repo string
 	Base        string            // "main" unless set
 	Login       string            // whose token it is; "colophon-bot" unless set
@@ -116,7 +118,10 @@ func New(o Options) (*Server, error) {
 	if o.Login == "" {
 		o.Login = "colophon-bot"
 	}
-	store := filesystem.NewStorage(osfs.New(o.Dir), cache.NewObjectLRUDefault())
+	var store storage.Storer = memory.NewStorage()
+	if o.Dir != "" {
+		store = filesystem.NewStorage(osfs.New(o.Dir), cache.NewObjectLRUDefault())
+	}
 	repo, err := git.Open(store, nil)
 	if err != nil {
 		if repo, err = git.InitWithOptions(store, nil, git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(o.Base)}); err != nil {
