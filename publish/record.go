@@ -30,7 +30,8 @@ type StepLine struct {
 	Step     Step      `json:"step"`
 	Outcome  Outcome   `json:"outcome"`
 	Receipts []Named   `json:"receipts,omitempty"`
-	Turns    []Turn    `json:"turns,omitempty"` // whatever was not a plain pass
+	Turns    []Turn    `json:"turns,omitempty"`   // whatever was not a plain pass
+	Omitted  int       `json:"omitted,omitempty"` // turns between the first and the others that are kept
 	Ended    time.Time `json:"ended,omitzero"`
 }
 
@@ -45,6 +46,29 @@ type Turn struct {
 	By        string     `json:"by,omitempty"`
 	Evidence  []Evidence `json:"evidence,omitempty"`
 	Again     bool       `json:"again,omitempty"` // it goes on by itself, after a wait
+	Times     int        `json:"times,omitempty"` // how often it was the same again, the last time At
+}
+
+// same says whether a turn tells nothing that another has not told.
+func (t Turn) same(o Turn) bool {
+	return t.Outcome == o.Outcome && t.Condition == o.Condition && t.Detail == o.Detail && t.Attempt == o.Attempt && t.By == o.By && t.Again == o.Again
+}
+
+// maxTurns is how many turns of a step are kept, the first and the newest: a record must not grow with the time
+// that something is waited for.
+const maxTurns = 60
+
+func (l *StepLine) turn(t Turn) {
+	if n := len(l.Turns); n > 0 && l.Turns[n-1].same(t) {
+		t.Times = l.Turns[n-1].Times + 1
+		l.Turns[n-1] = t
+		return
+	}
+	l.Turns = append(l.Turns, t)
+	if len(l.Turns) > maxTurns {
+		l.Turns = append(l.Turns[:1], l.Turns[2:]...)
+		l.Omitted++
+	}
 }
 
 // Delivery is one (article, channel) pair.
@@ -105,7 +129,7 @@ func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 		r.advance(step)
 	}
 	if res.Outcome != Passed || by != "" || res.Detail != "" {
-		line.Turns = append(line.Turns, Turn{
+		line.turn(Turn{
 			At: at, Outcome: res.Outcome, Condition: res.Condition, Detail: res.Detail,
 			Attempt: res.Attempt, By: by, Evidence: res.Evidence, Again: res.Outcome != Passed && (res.Wait > 0 || res.Repeat),
 		})
@@ -130,7 +154,7 @@ const RetryApproved Condition = "retry_approved"
 // Approved writes down that another attempt may follow, who or what said so, and on what evidence.
 func (r *Record) Approved(step Step, a Approval, at time.Time) {
 	line := r.line(step)
-	line.Turns = append(line.Turns, Turn{
+	line.turn(Turn{
 		At: at, Outcome: line.Outcome, Condition: RetryApproved, Detail: fmt.Sprintf("attempt %d may follow: %s", a.Attempt+1, a.Reason),
 		Attempt: a.Attempt, By: a.By, Evidence: a.Evidence, Again: true,
 	})

@@ -87,7 +87,10 @@ func (w Waiting) ID(key Key) string {
 func (r Record) turns(b *strings.Builder) {
 	var rows []string
 	for _, l := range r.Steps {
-		for _, t := range l.Turns {
+		for n, t := range l.Turns {
+			if n == 1 && l.Omitted > 0 {
+				rows = append(rows, fmt.Sprintf("| | %s | | … %d more, which the ledger has |", l.Step, l.Omitted))
+			}
 			by := ""
 			if t.By != "" {
 				by = " (" + mdText(t.By) + ")"
@@ -98,6 +101,9 @@ func (r Record) turns(b *strings.Builder) {
 				sign = "↻ approved"
 			case t.Again && t.Outcome != NotConfirmed:
 				sign = "… again"
+			}
+			if t.Times > 0 {
+				by += fmt.Sprintf(" (%d times)", t.Times+1)
 			}
 			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s%s |", t.At.UTC().Format(time.TimeOnly), l.Step, sign, mdText(t.Detail), by))
 		}

@@ -307,6 +307,9 @@ func (b boundary) arrange(s *simulation, tr trouble, death string) {
 			return tr.around(s, b)
 		}
 	}
+	if tr.double {
+		s.ledger.meet = b.op.What
+	}
 	if death != "" {
 		s.ledger.die(death, 1)
 	}

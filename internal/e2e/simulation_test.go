@@ -292,7 +292,7 @@ type people struct {
 }
 
 // patience is how often people are asked in one simulation before they let it stand.
-const patience = 40
+const patience = 12
 
 // conditions are those that a person was asked about, each once, in order.
 func (p *people) conditions() []publish.Condition {
@@ -346,6 +346,9 @@ type mortal struct {
 	passed map[string]int
 	// dies are the instants to die at, each with which passing of it, from 1.
 	dies map[string][]int
+	// meet is the change before whose claim two workers wait for each other, so that both have looked.
+	meet string
+	met  chan struct{}
 	// around is called with each attempt's operation before its request and, if it answers a function, that
 	// one after it.
 	around func(op publish.Operation) (after func())
@@ -378,6 +381,27 @@ func (m *mortal) die(name string, n int) {
 	m.dies[name] = append(m.dies[name], n)
 }
 
+// rendezvous lets the first worker wait for the second, and no longer than it could take.
+func (m *mortal) rendezvous(what string) {
+	m.mu.Lock()
+	if what != m.meet {
+		m.mu.Unlock()
+		return
+	}
+	if m.met != nil {
+		close(m.met)
+		m.meet = ""
+		m.mu.Unlock()
+		return
+	}
+	m.met = make(chan struct{})
+	m.mu.Unlock()
+	select {
+	case <-m.met:
+	case <-time.After(500 * time.Millisecond):
+	}
+}
+
 // instants are the names of those that were passed.
 func (m *mortal) instants() []string {
 	m.mu.Lock()
@@ -405,6 +429,7 @@ func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.A
 	apply func(context.Context, publish.Prior) (publish.Receipt, error),
 ) (publish.Attempted, error) {
 	m.instant(op.What + beforeClaim)
+	m.rendezvous(op.What)
 	type answer struct {
 		publish.Attempted
 		err error
