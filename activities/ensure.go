@@ -190,11 +190,14 @@ func passed(op publish.Operation, r publish.Receipt, e []publish.Evidence) publi
 	return publish.Result{Outcome: publish.Passed, Receipts: []publish.Named{{What: op.What, Receipt: r}}, Evidence: e}
 }
 
-// join adds one effect's result to its step's: receipts gather, the last result stands.
+// join adds one effect's result to its step's: receipts gather, and what there was to say; the last result stands.
 func join(all publish.Result, op publish.Operation, res publish.Result) publish.Result {
 	res.Receipts = append(all.Receipts, res.Receipts...)
-	if all.Detail != "" && res.Detail == "" {
+	switch {
+	case all.Detail != "" && res.Detail == "":
 		res.Condition, res.Detail = all.Condition, all.Detail
+	case all.Detail != "":
+		res.Detail = all.Detail + "; " + res.Detail
 	}
 	if res.Outcome != publish.Passed {
 		res.Operation = op.Key()

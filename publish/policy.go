@@ -42,6 +42,8 @@ func (p Policy) MayRepeat(r Result) (Approval, bool) {
 		return Approval{}, false
 	}
 	switch {
+	case r.Outcome == FailedStep && r.Attempt == 0:
+		return Approval{Operation: r.Operation, By: "rule", Reason: "it was never attempted"}, true
 	case r.Outcome == FailedStep:
 		return Approval{Operation: r.Operation, Attempt: r.Attempt, By: "rule", Reason: "the last attempt provably changed nothing", Evidence: r.Evidence}, true
 	case r.Outcome == NotConfirmed && r.Presence == Absent:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,7 +17,7 @@ type Layer struct {
 	rules   []*rule
 	added   int // rules, ever
 	hits    []Hit
-	changes []Change
+	seen    []Change
 	news    chan struct{} // closed, and made anew, whenever there is a hit
 	late    []*pending
 	answers map[string]*httptest.ResponseRecorder // of reads, the last good one each
@@ -65,14 +66,19 @@ func New(next http.Handler) *Layer {
 	return &Layer{next: next, news: make(chan struct{}), answers: map[string]*httptest.ResponseRecorder{}}
 }
 
-// Change is a request that was to change something, whatever came of it.
+// Change is a request by its method and path, whatever came of it.
 type Change struct{ Method, Path string }
 
 // Changes lists the requests that were to change something, in the order of their arrival.
 func (l *Layer) Changes() []Change {
+	return slices.DeleteFunc(l.Requests(), func(c Change) bool { return c.Method == http.MethodGet || c.Method == http.MethodHead })
+}
+
+// Requests lists all requests, reads included, in the order of their arrival.
+func (l *Layer) Requests() []Change {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]Change(nil), l.changes...)
+	return slices.Clone(l.seen)
 }
 
 // Add adds a rule. It panics when the kind is none of the kinds, or the path no regular expression: both
@@ -131,9 +137,7 @@ func (l *Layer) Wait(ctx context.Context, n int) error {
 func (l *Layer) match(req *http.Request) *rule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !reads(req) {
-		l.changes = append(l.changes, Change{req.Method, req.URL.Path})
-	}
+	l.seen = append(l.seen, Change{req.Method, req.URL.Path})
 	for _, r := range l.rules {
 		if !r.matches(req) {
 			continue

@@ -257,3 +257,27 @@ func (s *Server) Pulls() []Pull {
 	}
 	return out
 }
+
+// Open opens a pull request, as somebody else does, and answers its number. Its branch must exist.
+func (s *Server) Open(branch, body string) (number int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	head, found := s.tip(branch)
+	base, _ := s.tip(s.options.Base)
+	if !found {
+		return 0, fmt.Errorf("no branch %s", branch)
+	}
+	p := &pull{
+		Number: len(s.pulls) + 1, Title: "A proposal", Body: body, Head: branch, Base: s.options.Base, State: "open", HeadSHA: head, BaseSHA: base,
+		Created: *now(), Updated: *now(),
+	}
+	s.pulls = append(s.pulls, p)
+	return p.Number, nil
+}
+
+// Forget removes every pull request, which GitHub's support does on request.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pulls = nil
+}

@@ -110,6 +110,20 @@ func (s *Server) Push(branch string) (undo func(), err error) {
 	}, nil
 }
 
+// Branch puts a branch at a commit, as somebody else does; without a commit it removes it.
+func (s *Server) Branch(name, commit string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if commit == "" {
+		return s.repo.Storer.RemoveReference(plumbing.NewBranchReferenceName(name))
+	}
+	h, _ := parseHash(commit)
+	if _, err := s.repo.CommitObject(h); err != nil {
+		return fmt.Errorf("commit %s: %w", commit, err)
+	}
+	return s.move(name, h)
+}
+
 // New opens the repository, or makes it with its first commit.
 func New(o Options) (*Server, error) {
 	if o.Base == "" {
