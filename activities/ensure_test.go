@@ -19,10 +19,11 @@ type effect struct {
 	traits                 publish.Traits
 	presence               publish.Presence // what a look says, if other than what is there
 	err                    error            // of Apply, after the effect
+	lane                   publish.Lane
 }
 
-func (*effect) Operation() publish.Operation {
-	return publish.Operation{What: "thing", Intent: "c:2026-10-04:e", Destination: "d", ContentID: "c", Revision: 1, Text: "t"}
+func (e *effect) Operation() publish.Operation {
+	return publish.Operation{What: "thing", Intent: "c:2026-10-04:e", Destination: "d", ContentID: "c", Revision: 1, Text: "t", Lane: e.lane}
 }
 func (e *effect) Traits() publish.Traits { return e.traits }
 

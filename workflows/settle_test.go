@@ -176,3 +176,76 @@ func TestADecisionThatDoesNotFitIsWrittenDown(t *testing.T) {
 		t.Errorf("not shown:\n%s", md)
 	}
 }
+
+func TestWhatIsPutOffIsNotCountedAndNotHammered(t *testing.T) {
+	var put []publish.Result
+	for n := range 6 {
+		put = append(put, publish.Result{Outcome: publish.FailedStep, Condition: "rate_limited", Operation: "o", Attempt: n + 1, Deferrals: n + 1, Repeat: true, Wait: time.Minute})
+	}
+	p := play(t, script{publish.Merge: put})
+	if n := count(p.calls, publish.Merge); n != 7 || p.record.Outcome != publish.Passed || p.took < 6*time.Minute || p.took > time.Hour {
+		t.Errorf("%d attempts in %s, %s", n, p.took, p.record.Outcome)
+	}
+	always := slices.Repeat([]publish.Result{{Outcome: publish.FailedStep, Operation: "o", Attempt: 1, Deferrals: 1, Repeat: true, Wait: time.Hour}}, 100)
+	p = play(t, script{publish.Merge: always}, slices.Repeat([]publish.Decision{{Step: publish.Merge, Action: publish.Abandon, By: "Ada"}}, 40)...)
+	if p.record.Outcome != publish.FailedStep || p.took < 24*time.Hour {
+		t.Errorf("a limit that never ends was not brought before a person after a day: %s in %s", p.record.Outcome, p.took)
+	}
+}
+
+func TestAnApprovalThatWasNotUsedIsUsed(t *testing.T) {
+	refused := publish.Result{Outcome: publish.FailedStep, Condition: "repository_archived", Operation: "o", Attempt: 1}
+	for name, died := range map[string]publish.Result{
+		"the process died before it": {Outcome: publish.FailedStep, Condition: "left_failed", Operation: "o", Attempt: 1},
+		"the lane was busy":          {Outcome: publish.Blocked, Condition: "busy", Operation: "o", Attempt: 1, Wait: time.Minute},
+	} {
+		p := play(t, script{publish.Merge: {refused, died}}, publish.Decision{Step: publish.Merge, Action: publish.Retry, By: "Ada", Note: "mended"})
+		if count(p.calls, publish.Merge) != 3 || p.record.Outcome != publish.Passed || len(p.approvals) != 2 || p.approvals[1].By != "Ada" {
+			t.Errorf("%s: %v, approvals %+v", name, p.calls, p.approvals)
+		}
+	}
+}
+
+func TestWhatTheRemoteSaidWasDoneIsLookedForLonger(t *testing.T) {
+	claimed := publish.Result{Outcome: publish.NotConfirmed, Presence: publish.Absent, Condition: publish.ClaimedNotSeen, Operation: "o", Attempt: 1}
+	p := play(t, script{publish.Merge: {claimed}, publish.Reconcile: {claimed, claimed, claimed, claimed, {Outcome: publish.Passed}}})
+	if count(p.calls, publish.Reconcile) != 5 || count(p.calls, publish.Merge) != 1 || p.record.Outcome != publish.Passed {
+		t.Errorf("%v", p.calls)
+	}
+	p = play(t, script{publish.Merge: {claimed}, publish.Reconcile: slices.Repeat([]publish.Result{claimed}, 20)},
+		publish.Decision{Step: publish.Merge, Action: publish.Abandon, By: "Ada"})
+	if n := count(p.calls, publish.Reconcile); n != claimedLooks || count(p.calls, publish.Merge) != 1 {
+		t.Errorf("%d looks, %v", n, p.calls)
+	}
+}
+
+func TestSweepingWaitsOnlyWhereARequestMayStillArrive(t *testing.T) {
+	clean := play(t, script{})
+	lost := play(t, script{publish.Branch: {{Outcome: publish.NotConfirmed, Operation: "o", Attempt: 1}}})
+	if delay := publish.DefaultPolicy().StrayDelay; clean.took > time.Minute || lost.took < delay || count(lost.calls, publish.Sweep) != 1 {
+		t.Errorf("clean %s, lost %s, %v", clean.took, lost.took, lost.calls)
+	}
+	blocked := publish.Result{Outcome: publish.Blocked, Condition: "branch_moved_on"}
+	p := play(t, script{publish.Sweep: {blocked}}, publish.Decision{Step: publish.Sweep, Action: publish.Skip, By: "Ada"})
+	if p.record.Outcome != publish.Passed || p.record.State != publish.Syndicated {
+		t.Errorf("what cannot be swept changed the outcome: %s, %s", p.record.State, p.record.Outcome)
+	}
+}
+
+// TestTheRecordSaysWhoLetWhatBeRepeatedAndWhy: an approval is on the record, and so is what a person is asked.
+func TestTheRecordSaysWhoLetWhatBeRepeatedAndWhy(t *testing.T) {
+	seen := []publish.Evidence{{Look: "GET pulls/1", Saw: "open"}}
+	absent := publish.Result{Outcome: publish.NotConfirmed, Presence: publish.Absent, Operation: "o", Attempt: 1, Repeat: true, Evidence: seen}
+	p := play(t, script{publish.Merge: {{Outcome: publish.NotConfirmed, Operation: "o", Attempt: 1}}, publish.Reconcile: {absent, absent}})
+	for _, l := range p.record.Steps {
+		for _, turn := range l.Turns {
+			if turn.Condition == publish.RetryApproved {
+				if l.Step != publish.Merge || turn.By != "rule" || turn.Attempt != 1 || !strings.Contains(turn.Detail, "two spaced looks saw nothing") || len(turn.Evidence) != 1 {
+					t.Errorf("%+v", turn)
+				}
+				return
+			}
+		}
+	}
+	t.Errorf("no approval on the record:\n%s", p.record.Markdown())
+}

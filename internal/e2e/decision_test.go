@@ -173,3 +173,45 @@ func TestADeliveryThatOutlivesItsRunIsJoined(t *testing.T) {
 	}
 	w.oneOfEverything(w.finish())
 }
+
+// TestAReceiptThatDoesNotHoldIsAskedAboutAgain confirms a post that does not exist, and one that is about
+// something else: neither is believed, neither brings about a post, and the reason is on the record.
+func TestAReceiptThatDoesNotHoldIsAskedAboutAgain(t *testing.T) {
+	w := start(t)
+	id := blockDelivery(t, w)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	other := w.World.Mastodon.Add("Lunch", time.Now())
+	confirm := func(post string) {
+		t.Helper()
+		d := publish.Decision{Step: publish.Syndicate, Action: publish.Confirm, By: "Ada", Receipt: publish.Receipt{ID: post, URL: "https://mastodon.example/@press/" + post}}
+		if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, post := range []string{"12345", other.ID} {
+		confirm(post)
+		for {
+			var rec publish.Record
+			v, err := w.Client.QueryWorkflow(ctx, id, "", publish.RecordQuery)
+			if err == nil && v.Get(&rec) == nil && rec.Waiting != nil && rec.Waiting.Condition == "receipt_not_verified" && strings.Contains(rec.Waiting.For, post) {
+				if len(rec.Waiting.Evidence) < 2 || rec.Waiting.Confirmed != publish.LiveVerified || rec.Waiting.Operation == "" {
+					t.Errorf("what a person is shown: %+v", rec.Waiting)
+				}
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("receipt %d was not asked about again: %+v", n, rec.Waiting)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	if posts := w.World.Mastodon.Statuses(); len(posts) != 1 {
+		t.Errorf("a receipt that does not hold brought about %d posts", len(posts)-1)
+	}
+	ours := w.World.Mastodon.Add("By hand: "+w.World.SitePort.URL()+"/posts/idempotency/", time.Now())
+	confirm(ours.ID)
+	if rec := w.finish(); rec.Outcome != publish.Passed || len(w.World.Mastodon.Statuses()) != 2 {
+		t.Errorf("%s, %d posts", rec.Outcome, len(w.World.Mastodon.Statuses()))
+	}
+}

@@ -86,15 +86,25 @@ func start(t *testing.T) *world {
 
 func startWith(t *testing.T, headless bool) *world {
 	t.Helper()
+	return startEnv(t, devenv.Options{Headless: headless, Policy: policy})
+}
+
+// startPolicy starts with another policy than the hurried one of most tests.
+func startPolicy(t *testing.T, policy string) *world {
+	t.Helper()
+	return startEnv(t, devenv.Options{Headless: true, Policy: policy})
+}
+
+func startEnv(t *testing.T, o devenv.Options) *world {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a Temporal server; left out with -short")
 	}
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
 	defer cancel()
-	env, err := devenv.Start(ctx, devenv.Options{
-		Dir: t.TempDir(), Headless: headless, Progress: os.Stderr, Policy: policy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	o.Dir, o.Progress, o.Log = t.TempDir(), os.Stderr, slog.New(slog.NewTextHandler(io.Discard, nil))
+	env, err := devenv.Start(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +118,22 @@ func startWith(t *testing.T, headless bool) *world {
 	})
 	w.work()
 	return w
+}
+
+// pace sets the least time between two changes to the repository, for workers that start from now on.
+func (w *world) pace(gap time.Duration) {
+	w.t.Helper()
+	source, err := os.ReadFile(w.ConfigFile)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	paced := bytes.Replace(source, []byte("write_gap: 20ms"), fmt.Appendf(nil, "write_gap: %s", gap), 1)
+	if bytes.Equal(paced, source) {
+		w.t.Fatal("the configuration has no write_gap to set")
+	}
+	if err := os.WriteFile(w.ConfigFile, paced, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // work starts the worker's program.

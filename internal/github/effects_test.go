@@ -62,7 +62,7 @@ func (b *bench) connect(t *testing.T, token string) *Repository {
 // effects are all effects in order, each with how often it stands at the remote.
 func (b *bench) effects(t *testing.T) []publish.Effect {
 	var out []publish.Effect
-	for _, s := range []publish.Step{publish.Branch, publish.PullRequest, publish.Merge} {
+	for _, s := range []publish.Step{publish.Branch, publish.PullRequest, publish.Merge, publish.Sweep} {
 		out = append(out, b.connect(t, sandbox.GitHubToken).Effects(s, intent(), b.plan, draft)...)
 	}
 	return out
@@ -82,19 +82,24 @@ func (b *bench) do(t *testing.T, n int) {
 }
 
 func TestEveryEffectKeepsTheContract(t *testing.T) {
-	names := []string{"tree", "commit", "branch", "pull request", "merge", "branch removal"}
+	names := []string{"tree", "commit", "branch", "pull request", "merge", "branch removal", "sweep"}
 	for i, name := range names {
 		t.Run(name, func(t *testing.T) {
 			effecttest.Run(t, func(t *testing.T) effecttest.Subject {
 				b := newBench(t)
 				b.do(t, i)
+				if name == "sweep" { // a request to create the branch arrives after its removal
+					if err := b.GitHub.Branch(b.plan.Branch, string(b.plan.Commit)); err != nil {
+						t.Fatal(err)
+					}
+				}
 				return effecttest.Subject{
 					Effect: func(t *testing.T) publish.Effect { return b.effects(t)[i] },
 					Count:  func() int { return b.stands(i) },
 					Fault: func(kind string) {
-						b.GitHubFaults.Add(fault.Rule{Method: []string{"POST", "POST", "POST", "POST", "PUT", "DELETE"}[i], Kind: fault.Kind(kind)})
+						b.GitHubFaults.Add(fault.Rule{Method: []string{"POST", "POST", "POST", "POST", "PUT", "DELETE", "DELETE"}[i], Kind: fault.Kind(kind)})
 					},
-					Bodiless: name == "branch removal",
+					Bodiless: name == "branch removal" || name == "sweep",
 					Refuse: func(r bool) {
 						if r {
 							b.GitHubPort.Refuse()
@@ -122,8 +127,10 @@ func (b *bench) stands(i int) int {
 		return c["pull_create"]
 	case 4:
 		return c["merge"]
-	default:
+	case 5:
 		return c["ref_delete"]
+	default:
+		return c["ref_delete"] - 1
 	}
 }
 

@@ -44,7 +44,7 @@ func leave(ctx context.Context, tx *sql.Tx, op publish.Operation, t *publish.Tro
 		return lane(ctx, tx, op, false, now.Add(t.After), summary(t.Error()))
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE lanes SET leased = 0, until = ?, why = ? WHERE name = ? AND op = ? AND leased = 1`,
-		stamp(now.Add(op.Lane.Gap)), "one change every "+op.Lane.Gap.String(), op.Lane.Name, op.Key())
+		stamp(up(now.Add(op.Lane.Gap))), "one change every "+op.Lane.Gap.String(), op.Lane.Name, op.Key())
 	if err != nil {
 		return fmt.Errorf("ledger: lane %s: %w", op.Lane.Name, err)
 	}
@@ -54,9 +54,12 @@ func leave(ctx context.Context, tx *sql.Tx, op publish.Operation, t *publish.Tro
 func lane(ctx context.Context, tx *sql.Tx, op publish.Operation, leased bool, until time.Time, why string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO lanes (name, op, leased, until, why) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET op = excluded.op, leased = excluded.leased, until = excluded.until, why = excluded.why`,
-		op.Lane.Name, op.Key(), leased, stamp(until), why)
+		op.Lane.Name, op.Key(), leased, stamp(up(until)), why)
 	if err != nil {
 		return fmt.Errorf("ledger: lane %s: %w", op.Lane.Name, err)
 	}
 	return nil
 }
+
+// up rounds up to what a stamp can hold, so that no lane opens early.
+func up(t time.Time) time.Time { return t.Add(time.Millisecond - time.Nanosecond) }

@@ -18,6 +18,7 @@ type Layer struct {
 	added   int // rules, ever
 	hits    []Hit
 	seen    []Change
+	arrived []time.Time   // changes
 	news    chan struct{} // closed, and made anew, whenever there is a hit
 	late    []*pending
 	answers map[string]*httptest.ResponseRecorder // of reads, the last good one each
@@ -81,6 +82,13 @@ func (l *Layer) Requests() []Change {
 	return slices.Clone(l.seen)
 }
 
+// Arrivals are the times at which the changes arrived.
+func (l *Layer) Arrivals() []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.arrived)
+}
+
 // Add adds a rule. It panics when the kind is none of the kinds, or the path no regular expression: both
 // are mistakes in a test, which would otherwise pass without its fault.
 func (l *Layer) Add(r Rule) {
@@ -138,6 +146,9 @@ func (l *Layer) match(req *http.Request) *rule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = append(l.seen, Change{req.Method, req.URL.Path})
+	if !reads(req) {
+		l.arrived = append(l.arrived, time.Now())
+	}
 	for _, r := range l.rules {
 		if !r.matches(req) {
 			continue
