@@ -215,7 +215,11 @@ func TestBoundaries(t *testing.T) {
 				if tr.at != nil && !tr.at(b) {
 					continue
 				}
-				for _, death := range []string{"", b.op.What + beforeCall, b.op.What + afterLedger, "observe: before"} {
+				deaths := []string{"", b.op.What + beforeCall, b.op.What + afterLedger, "observe: before"}
+				if testing.Short() {
+					deaths = deaths[:1]
+				}
+				for _, death := range deaths {
 					check(t, &sum, b, tr, death)
 				}
 			}

@@ -67,7 +67,7 @@ var mutants = []mutant{
 	},
 	{
 		"the branch is not swept", "internal/github/repository.go",
-		"		return []publish.Effect{strayEffect{removalEffect{c, \"sweep\"}}}", "		return nil",
+		"		return []publish.Effect{removalEffect{c, \"sweep\"}}", "		return nil",
 	},
 }
 

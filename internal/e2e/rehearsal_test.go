@@ -125,6 +125,12 @@ func draw(t *rapid.T, base []publish.Intent) schedule {
 				continue
 			}
 		}
+		if l := m.Rule.Lands; l != nil && m.Rule.Method == "PUT" && slices.Contains(s.Oddities, "unrecorded") {
+			// A merge whose record stays open for ever, and an earlier request for it that arrives a minute and two
+			// looks later: GitHub then merges again, and nothing on this side of the wire can call it back.
+			l.Method = "GET"
+			l.After = min(l.After, 2)
+		}
 		s.Mishaps = append(s.Mishaps, m)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "deaths") {

@@ -151,7 +151,9 @@ func (e mergeEffect) Apply(ctx context.Context, _ publish.Prior) (publish.Receip
 }
 
 // removalEffect removes the merged branch, so that a request to open a pull request which arrives late
-// finds nothing to open it from. Its effect is present when the branch is gone.
+// finds nothing to open it from. Its effect is present when the branch is gone: then no pull request from it is
+// open either, since GitHub closes those with it. It is made after the merge, and once more, by sweeping, if a
+// request to create the branch has arrived since.
 type removalEffect struct {
 	change
 	what string
@@ -185,28 +187,4 @@ func (e removalEffect) Apply(ctx context.Context, _ publish.Prior) (publish.Rece
 		return publish.Receipt{}, sent("remove branch", err)
 	}
 	return publish.Receipt{ID: "removed", Status: resp.StatusCode}, nil
-}
-
-// strayEffect removes the branch once more, if a request to create it has arrived after its removal. With the
-// branch GitHub closes the pull requests from it, so that one request tidies both.
-type strayEffect struct{ removalEffect }
-
-func (e strayEffect) Find(ctx context.Context, prior publish.Prior) (publish.Finding, error) {
-	f, err := e.removalEffect.Find(ctx, prior)
-	if err != nil || f.Presence != publish.Present {
-		return f, err
-	}
-	pulls, err := e.pulls(ctx, e.in, e.plan.Branch)
-	if err != nil {
-		return publish.Finding{}, err
-	}
-	look := "GET pulls of " + e.plan.Branch
-	for _, p := range pulls.ours {
-		// Its record may say open although its merge has landed: then it is no stray.
-		if p.GetState() == "open" && p.GetNumber() != e.plan.PullRequest {
-			return foreign("stray_pull_request", look, fmt.Sprintf("pull request %d is open without its branch; close it", p.GetNumber())), nil
-		}
-	}
-	f.Receipt.ID, f.Evidence = "nothing left behind", append(f.Evidence, evidence(look, "no other is open")...)
-	return f, nil
 }

@@ -66,7 +66,7 @@ func (r *Repository) Effects(step publish.Step, in publish.Intent, p publish.Pla
 	case publish.Merge:
 		return []publish.Effect{mergeEffect{c}, removalEffect{c, "branch removal"}}
 	case publish.Sweep:
-		return []publish.Effect{strayEffect{removalEffect{c, "sweep"}}}
+		return []publish.Effect{removalEffect{c, "sweep"}}
 	default:
 		return nil
 	}
