@@ -13,12 +13,12 @@ import (
 // TestCommittedHistoriesReplay runs today's workflow code over what earlier code did: a change that a
 // running workflow would not survive fails here.
 func TestCommittedHistoriesReplay(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) < 9 {
+	files, err := filepath.Glob("testdata/*/*.json") // a folder a generation of the workflows
+	if err != nil || len(files) < 24 {
 		t.Fatalf("%d histories, %v", len(files), err)
 	}
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+		t.Run(filepath.ToSlash(file), func(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflowWithOptions(Publish, workflow.RegisterOptions{Name: PublishName})
 			r.RegisterWorkflowWithOptions(Deliver, workflow.RegisterOptions{Name: DeliverName})

@@ -18,6 +18,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
+// generation is the folder of histories that today's workflows write: 1 is before runs were swept, 2 after. Take
+// the next number, and keep the others, with each change that running workflows survive.
+const generation = "2"
+
 // TestWriteHistories writes the histories that the workflows' replay test reads. Run it when a change to
 // the workflows was made in a way that running workflows survive:
 //
@@ -31,6 +35,15 @@ func TestWriteHistories(t *testing.T) {
 		"merge-lost": func(w *world) { w.World.GitHubFaults.Add(fault.Rule{Method: "PUT", Kind: fault.ResetAfter}) },
 		"merge-refused-at-first": func(w *world) {
 			w.World.GitHubFaults.Add(fault.Rule{Method: "PUT", Kind: fault.StatusBefore, Status: 502})
+		},
+		"branch-lost": func(w *world) {
+			w.World.GitHubFaults.Add(fault.Rule{Method: "POST", Path: "/git/refs$", Kind: fault.ResetAfter})
+		},
+		"swept": func(w *world) {
+			w.World.GitHubFaults.Add(fault.Rule{Method: "POST", Path: "/git/refs$", Kind: fault.LateEffect, Lands: &fault.Landing{Method: "DELETE", After: 1, Behind: true}})
+		},
+		"claimed": func(w *world) {
+			w.World.GitHubFaults.Add(fault.Rule{Method: "GET", Path: "/git/ref/heads/colophon", Kind: fault.Stale, Times: 4})
 		},
 		"limited": func(w *world) {
 			w.World.GitHubFaults.Add(fault.Rule{Method: "PUT", Kind: fault.StatusBefore, Status: 429, RetryAfter: "1"})
@@ -84,7 +97,7 @@ func write(t *testing.T, w *world, id, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join("../../workflows/testdata", name+".json"), append(out, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join("../../workflows/testdata", generation, name+".json"), append(out, '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
