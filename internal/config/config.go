@@ -239,7 +239,8 @@ func checkURL(doc *strictyaml.Document, path, s string) {
 
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	// RFC 6761, 6.3: names below localhost are this machine's, too.
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // Intent is the intent of a calendar's entry. It fails where the two together cannot be published.

@@ -64,10 +64,11 @@ type trouble struct {
 	set    func(*hub.Settings)
 	world  func(*simulation)
 	around func(*simulation, boundary) (after func())
-	at     func(boundary) bool // which boundaries it can happen at; all, if nil
-	keyed  bool                // it takes a Mastodon that honours idempotency keys
-	double bool                // two workers do the step at once
-	once   bool                // a look would tell that it is too early: one request must do
+	at     func(boundary) bool    // which boundaries it can happen at; all, if nil
+	keyed  bool                   // it takes a Mastodon that honours idempotency keys
+	named  func(*setup, *trouble) // how the servers are reached, for the trouble with it
+	double bool                   // two workers do the step at once
+	once   bool                   // a look would tell that it is too early: one request must do
 	asks   map[string]publish.Condition
 	spends []string // the changes whose budget it spends together with a death before it
 }
@@ -117,6 +118,21 @@ func troubles() []trouble {
 				if err := s.port(b.server).Accept(); err != nil {
 					s.t.Error(err)
 				}
+			}
+		}},
+		trouble{name: "the name is not found", named: func(o *setup, tr *trouble) {
+			o.name.Host = names.fresh()
+			tr.around = func(*simulation, boundary) func() {
+				names.lose(o.name.Host)
+				return func() { names.find(o.name.Host) }
+			}
+		}},
+		trouble{name: "the certificate is not trusted", named: func(o *setup, tr *trouble) {
+			papers := &paperwork{}
+			o.name = fault.Name{Host: names.fresh(), TLS: papers.config()}
+			tr.around = func(*simulation, boundary) func() {
+				papers.wrong.Store(true)
+				return func() { papers.wrong.Store(false) }
 			}
 		}},
 		trouble{name: "two workers at once", double: true},
@@ -251,6 +267,9 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 		o := setup{keyed: tr.keyed}
 		if tr.double {
 			o.doubles = []double{{b.step(), 1}}
+		}
+		if tr.named != nil {
+			tr.named(&o, &tr)
 		}
 		s := simulate(t, o)
 		b.arrange(s, tr, death)

@@ -56,6 +56,8 @@ type setup struct {
 	keyed bool
 	// method is how pull requests are merged; by merge commits unless set.
 	method string
+	// name is how the servers that are changed are reached.
+	name fault.Name
 	// doubles are steps that two workers do at the same time.
 	doubles []double
 }
@@ -94,7 +96,7 @@ func simulate(t testing.TB, o setup) *simulation {
 	dir := scratch(t)
 	var err error
 	s.world, err = sandbox.Start(sandbox.Options{
-		MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: !o.keyed, Now: s.clock.now},
+		Name: o.name, MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: !o.keyed, Now: s.clock.now},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -56,8 +56,18 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// These tests wait more than they work: run more of them side by side than there are cores.
 	_ = flag.Set("test.parallel", "10")
+	dir, err := os.MkdirTemp("", "colophon-papers-")
+	if err == nil {
+		err = issue(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	names.install()
 	debug.SetGCPercent(400) // thousands of small worlds: time is scarcer than memory
 	code := m.Run()
+	_ = os.RemoveAll(dir)
 	if built != "" {
 		_ = os.RemoveAll(built)
 	}

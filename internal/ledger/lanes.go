@@ -43,8 +43,12 @@ func leave(ctx context.Context, tx *sql.Tx, op publish.Operation, t *publish.Tro
 	if t != nil && t.Kind == publish.Deferred && t.After > op.Lane.Gap {
 		return lane(ctx, tx, op, false, now.Add(t.After), summary(t.Error()))
 	}
+	opens := now
+	if op.Lane.Gap > 0 {
+		opens = up(now.Add(op.Lane.Gap))
+	}
 	_, err := tx.ExecContext(ctx, `UPDATE lanes SET leased = 0, until = ?, why = ? WHERE name = ? AND op = ? AND leased = 1`,
-		stamp(up(now.Add(op.Lane.Gap))), "one change every "+op.Lane.Gap.String(), op.Lane.Name, op.Key())
+		stamp(opens), "one change every "+op.Lane.Gap.String(), op.Lane.Name, op.Key())
 	if err != nil {
 		return fmt.Errorf("ledger: lane %s: %w", op.Lane.Name, err)
 	}

@@ -37,6 +37,7 @@ type Options struct {
 	SiteDelay         time.Duration     // from a merge to the article being live
 	MergeabilityDelay int               // reads until a pull request's mergeability is known
 	Mastodon          mastodon.Options
+	Name              fault.Name // of the servers that are changed; the site is reached by its address
 }
 
 // World is a running world.
@@ -85,7 +86,11 @@ func Start(o Options) (*World, error) {
 		{w.IndexNow, &w.IndexNowFaults, &w.IndexNowPort},
 	} {
 		*s.layer = fault.New(s.handler)
-		if *s.port, err = fault.Listen(*s.layer); err != nil {
+		name := o.Name
+		if s.handler == http.Handler(w.Site) {
+			name = fault.Name{}
+		}
+		if *s.port, err = fault.ListenAs(name, *s.layer); err != nil {
 			w.Close()
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}

@@ -2,9 +2,12 @@ package fault
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,20 +22,39 @@ func drain(req *http.Request) func() io.ReadCloser {
 type Port struct {
 	handler http.Handler
 	addr    string
+	name    Name
 
 	mu       sync.Mutex
 	server   *http.Server
 	listener net.Listener
 }
 
+// Name is how a port is reached. The zero value is by its address, in plain HTTP.
+type Name struct {
+	Host string      // a name of this machine, which whoever calls must be able to resolve
+	TLS  *tls.Config // of an HTTPS server
+}
+
 // Listen serves handler on a free port.
-func Listen(handler http.Handler) (*Port, error) {
-	p := &Port{handler: handler, addr: "127.0.0.1:0"}
+func Listen(handler http.Handler) (*Port, error) { return ListenAs(Name{}, handler) }
+
+// ListenAs serves handler on a free port, under a name.
+func ListenAs(n Name, handler http.Handler) (*Port, error) {
+	p := &Port{handler: handler, addr: "127.0.0.1:0", name: n}
 	return p, p.Accept()
 }
 
 // URL is where the server is, without a slash at the end.
-func (p *Port) URL() string { return "http://" + p.addr }
+func (p *Port) URL() string {
+	scheme, host, port := "http", p.name.Host, p.addr[strings.LastIndexByte(p.addr, ':'):]
+	if p.name.TLS != nil {
+		scheme = "https"
+	}
+	if host == "" {
+		return scheme + "://" + p.addr
+	}
+	return scheme + "://" + host + port
+}
 
 // Accept begins to listen, after Refuse on the same port as before.
 func (p *Port) Accept() error {
@@ -46,7 +68,13 @@ func (p *Port) Accept() error {
 		return err
 	}
 	p.addr = l.Addr().String()
-	p.listener, p.server = l, &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second}
+	if p.name.TLS != nil {
+		l = tls.NewListener(l, p.name.TLS)
+	}
+	p.listener, p.server = l, &http.Server{
+		Handler: p.handler, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0), // what goes wrong here is meant to
+	}
 	go p.server.Serve(l) //nolint:errcheck // it ends by Close
 	return nil
 }
