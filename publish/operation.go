@@ -40,7 +40,7 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%s is busy for another %s: %s", e.Lane, e.After.Round(time.Millisecond), e.By)
+	return fmt.Sprintf("%s is busy: %s", e.Lane, e.By)
 }
 
 // Key derives the operation's name from destination, content and revision alone.
