@@ -8,6 +8,7 @@ import (
 	"net"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
-	output *bytes.Buffer
+	output *output
 	exited chan struct{}
 }
 
@@ -74,14 +75,24 @@ func (e *endedError) Error() string {
 	return "temporal: the server ended as it began: " + e.output
 }
 
+// reserved are the ports that this process has given to servers, so that two that start at once get two.
+var reserved sync.Map
+
 // reserve finds a free port, or sees that the wanted one is free.
 func reserve(p *int) error {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(*p)))
-	if err != nil {
-		return fmt.Errorf("temporal: port %d is taken: %w; choose another, or 0 for a free one", *p, err)
+	for wanted := *p; ; {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
+		if err != nil {
+			return fmt.Errorf("temporal: port %d is taken: %w; choose another, or 0 for a free one", wanted, err)
+		}
+		*p = l.Addr().(*net.TCPAddr).Port
+		if err := l.Close(); err != nil {
+			return err
+		}
+		if _, again := reserved.LoadOrStore(*p, true); !again || wanted != 0 {
+			return nil
+		}
 	}
-	*p = l.Addr().(*net.TCPAddr).Port
-	return l.Close()
 }
 
 // Address is where the server listens, host:port.
@@ -120,7 +131,7 @@ func (s *Server) launch(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Not CommandContext: the server must outlive Ctrl-C until the workers have stopped.
-	s.cmd, s.output, s.exited = exec.Command(o.Binary, args...), &bytes.Buffer{}, make(chan struct{})
+	s.cmd, s.output, s.exited = exec.Command(o.Binary, args...), &output{}, make(chan struct{})
 	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
 	if err := start(s.cmd); err != nil {
 		return fmt.Errorf("temporal: %w", err)
@@ -132,15 +143,41 @@ func (s *Server) launch(ctx context.Context) error {
 	return s.await(ctx)
 }
 
-// await waits until the namespace answers.
+// output is what a process says, for whoever reads it while it is said.
+type output struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.said.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.said.String()
+}
+
+// settling is how long a server that does not tell where it serves must have answered to be taken for ours. One
+// that another process has on the port answers at once, and ours then ends.
+const settling = 5 * time.Second
+
+// await waits until our server serves: it says so, and the namespace answers.
 func (s *Server) await(ctx context.Context) error {
 	deadline := time.After(time.Minute)
+	var answered time.Time
 	for {
 		err := s.with(ctx, func(ctx context.Context, c workflowservice.WorkflowServiceClient) error {
 			_, err := c.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: Namespace})
 			return err
 		})
-		if err == nil {
+		if err == nil && answered.IsZero() {
+			answered = time.Now()
+		}
+		if err == nil && (s.told() || time.Since(answered) > settling) {
 			return nil
 		}
 		select {
@@ -148,13 +185,23 @@ func (s *Server) await(ctx context.Context) error {
 			_ = s.cmd.Process.Kill()
 			return ctx.Err()
 		case <-s.exited:
-			return &endedError{string(tail(s.output.Bytes()))}
+			return &endedError{string(tail([]byte(s.output.String())))}
 		case <-deadline:
 			_ = s.cmd.Process.Kill()
 			return fmt.Errorf("temporal: no answer on %s within a minute: %w", s.Address(), err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// told says whether the process has said that it serves, and where: "Server:  localhost:7233".
+func (s *Server) told() bool {
+	for line := range strings.Lines(s.output.String()) {
+		if strings.Contains(line, "Server: ") && strings.HasSuffix(strings.TrimSpace(line), fmt.Sprintf(":%d", s.options.Port)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Server) with(ctx context.Context, f func(context.Context, workflowservice.WorkflowServiceClient) error) error {

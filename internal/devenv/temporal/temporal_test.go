@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -82,5 +83,27 @@ func TestAServerThatEndsAsItBeginsIsTriedAgain(t *testing.T) {
 	log, _ := os.ReadFile(filepath.Join(dir, "log"))
 	if n := strings.Count(string(log), "begun"); n != tries*tries {
 		t.Errorf("it was started %d times", n)
+	}
+}
+
+// TestAnotherServerOnThePortIsNotTakenForOurs starts a server where another one has come first: it answers at
+// once, and is not the one that was started.
+func TestAnotherServerOnThePortIsNotTakenForOurs(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
+	defer cancel()
+	binary, err := Find(ctx, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := Start(ctx, Options{Binary: binary, Headless: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Stop() })
+	second := &Server{options: first.options}
+	if err := second.launch(ctx); err == nil {
+		t.Error("the first server was taken for the second")
+	} else if _, ended := errors.AsType[*endedError](err); !ended {
+		t.Error(err)
 	}
 }
