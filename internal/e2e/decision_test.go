@@ -158,15 +158,7 @@ func TestADeliveryThatOutlivesItsRunIsJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.begin()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		rec, err := w.record()
-		if err == nil && rec.Waiting != nil && rec.Waiting.Step == publish.Syndicate {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the second run did not reach its deliveries: %v\n%s", err, rec.Markdown())
-		}
-	}
+	w.await(string(key), string(publish.Syndicate), publish.Colophon)
 	time.Sleep(2 * time.Second) // it has asked for the delivery by now, which is still the first run's
 	if err := w.Client.SignalWorkflow(ctx, id, "", publish.DecideName, publish.Decision{Step: publish.Syndicate, Action: publish.Retry, By: "Ada"}); err != nil {
 		t.Fatal(err)
@@ -189,21 +181,11 @@ func TestAReceiptThatDoesNotHoldIsAskedAboutAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n, post := range []string{"12345", other.ID} {
+	for _, post := range []string{"12345", other.ID} {
 		confirm(post)
-		for {
-			var rec publish.Record
-			v, err := w.Client.QueryWorkflow(ctx, id, "", publish.RecordQuery)
-			if err == nil && v.Get(&rec) == nil && rec.Waiting != nil && rec.Waiting.Condition == "receipt_not_verified" && strings.Contains(rec.Waiting.For, post) {
-				if len(rec.Waiting.Evidence) < 2 || rec.Waiting.Confirmed != publish.LiveVerified || rec.Waiting.Operation == "" {
-					t.Errorf("what a person is shown: %+v", rec.Waiting)
-				}
-				break
-			}
-			if ctx.Err() != nil {
-				t.Fatalf("receipt %d was not asked about again: %+v", n, rec.Waiting)
-			}
-			time.Sleep(100 * time.Millisecond)
+		rec := w.await(id, "a decision about Syndicate: post: the receipt \""+post+"\"", publish.Person)
+		if asked := rec.Waiting; asked.Condition != "receipt_not_verified" || len(asked.Evidence) < 2 || asked.Confirmed != publish.LiveVerified || asked.Operation == "" {
+			t.Errorf("what a person is shown: %+v", asked)
 		}
 	}
 	if posts := w.World.Mastodon.Statuses(); len(posts) != 1 {

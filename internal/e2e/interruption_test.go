@@ -72,7 +72,7 @@ func TestAWorkerThatIsKilledMidRequestLeavesOneOfEverything(t *testing.T) {
 				t.Errorf("it took %s to the end, more than %s", took, converged)
 			}
 			w.oneOfEverything(rec)
-			if c.step != "" && !unclear(rec, c.step) {
+			if c.step != "" && !rec.Unclear(c.step) {
 				t.Errorf("nothing was unclear in %s:\n%s", c.step, rec.Markdown())
 			}
 		})

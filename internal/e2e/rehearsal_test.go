@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +18,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rehearsals is how many schedules are tried, unless COLOPHON_REHEARSALS says another number.
-const rehearsals = 2000
+// rehearsals is how many schedules are tried, unless COLOPHON_REHEARSALS says another number; companies is how
+// many rehearse side by side.
+const (
+	rehearsals = 2000
+	companies  = 2
+)
 
 // schedule is everything that happens in one rehearsal.
 type schedule struct {
@@ -190,7 +195,6 @@ func drawMishap(t *rapid.T) mishap {
 // closing line has the seed; -rapid.seed=S runs the same schedules again, and a schedule that fails is made
 // smaller and told.
 func TestRehearsal(t *testing.T) {
-	t.Parallel()
 	checks := rehearsals
 	if s := os.Getenv("COLOPHON_REHEARSALS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -201,14 +205,12 @@ func TestRehearsal(t *testing.T) {
 	} else if testing.Short() {
 		checks = 100
 	}
-	seed := flag.Lookup("rapid.seed").Value.String()
-	if seed == "0" {
-		seed = strconv.FormatInt(time.Now().UnixNano()%1e9+1, 10)
+	seed, err := strconv.ParseUint(flag.Lookup("rapid.seed").Value.String(), 10, 64)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"rapid.seed": seed, "rapid.checks": strconv.Itoa(checks), "rapid.nofailfile": "true", "rapid.shrinktime": "60s"} {
-		if err := flag.Set(name, value); err != nil {
-			t.Fatal(err)
-		}
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()%1e9) + 1
 	}
 	probe := simulate(t, setup{})
 	var base []publish.Intent
@@ -216,19 +218,34 @@ func TestRehearsal(t *testing.T) {
 		base = append(base, probe.intent(e.Key))
 	}
 	var sum tally
-	schedules := 0
-	defer func() {
-		fmt.Printf("rehearsal: schedules=%d duplicates=%d lost=%d unsettled=%d seed=%s\n", schedules, sum.duplicates.Load(), sum.lost.Load(), sum.unsettled.Load(), seed)
-	}()
-	rapid.Check(t, func(rt *rapid.T) {
-		sc := draw(rt, base)
-		schedules++
-		var b balance
-		t.Run("schedule", func(t *testing.T) { b = rehearse(t, sc) })
-		if sum.add(b); len(b.faults) > 0 {
-			rt.Fatalf("%s\n%s", sc, strings.Join(b.faults, "\n"))
+	t.Run("schedules", func(t *testing.T) {
+		var flags sync.Mutex // rapid is told by flags, which it reads before the first schedule
+		for n := range companies {
+			t.Run(strconv.Itoa(n), func(t *testing.T) {
+				t.Parallel()
+				flags.Lock()
+				for name, value := range map[string]string{
+					"rapid.seed": strconv.FormatUint(seed+uint64(n)*1e12, 10), "rapid.checks": strconv.Itoa((checks + companies - 1) / companies), "rapid.nofailfile": "true", "rapid.shrinktime": "60s",
+				} {
+					if err := flag.Set(name, value); err != nil {
+						t.Fatal(err)
+					}
+				}
+				read := sync.OnceFunc(flags.Unlock)
+				defer read()
+				rapid.Check(t, func(rt *rapid.T) {
+					read()
+					sc := draw(rt, base)
+					var b balance
+					t.Run("schedule", func(t *testing.T) { b = rehearse(t, sc) })
+					if sum.add(b); len(b.faults) > 0 {
+						rt.Fatalf("%s\n%s", sc, strings.Join(b.faults, "\n"))
+					}
+				})
+			})
 		}
 	})
+	fmt.Printf("rehearsal: schedules=%d duplicates=%d lost=%d unsettled=%d seed=%d\n", sum.cases.Load(), sum.duplicates.Load(), sum.lost.Load(), sum.unsettled.Load(), seed)
 }
 
 // rehearse runs one schedule in a world of its own.

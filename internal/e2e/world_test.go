@@ -334,15 +334,3 @@ func (w *world) ledger() *ledger.Ledger {
 	w.t.Cleanup(func() { _ = l.Close() })
 	return l
 }
-
-// unclear says whether a step was not_confirmed at some time.
-func unclear(rec publish.Record, step publish.Step) bool {
-	for _, l := range rec.Steps {
-		for _, turn := range l.Turns {
-			if l.Step == step && turn.Outcome == publish.NotConfirmed {
-				return true
-			}
-		}
-	}
-	return false
-}
