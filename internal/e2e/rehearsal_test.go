@@ -136,6 +136,11 @@ func draw(t *rapid.T, base []publish.Intent) schedule {
 			l.Method = "GET"
 			l.After = min(l.After, 2)
 		}
+		if l := m.Rule.Lands; l != nil && m.Rule.Method == "POST" && l.Method == "DELETE" && s.Method != "merge" {
+			// Between a squash and the branch's removal GitHub would open a second pull request for a request that is
+			// so late; the removal closes it.
+			l.Behind = true
+		}
 		s.Mishaps = append(s.Mishaps, m)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "deaths") {
@@ -181,6 +186,10 @@ func drawMishap(t *rapid.T) mishap {
 		m.Rule.Lands = &fault.Landing{Method: "GET", After: rapid.IntRange(1, 2).Draw(t, "lands"), Behind: rapid.Bool().Draw(t, "behind")}
 		if m.Server == "github" {
 			m.Rule.Lands.Method = rapid.SampledFrom([]string{"GET", "POST", "PUT", "DELETE"}).Draw(t, "landing")
+		}
+		if m.Rule.Lands.Method != "GET" {
+			// Its own run's next one. A later one may be another run's, hours after its own has ended and was swept.
+			m.Rule.Lands.After = 1
 		}
 	case fault.Stale:
 		if m.Server == "mastodon" {
