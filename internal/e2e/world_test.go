@@ -55,7 +55,7 @@ func program(t *testing.T, name string) string {
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// These tests wait more than they work: run more of them side by side than there are cores.
-	_ = flag.Set("test.parallel", "10")
+	_ = flag.Set("test.parallel", "16")
 	dir, err := os.MkdirTemp("", "colophon-papers-")
 	if err == nil {
 		err = issue(dir)

@@ -14,6 +14,9 @@ import (
 // longest exchange last together, so that after it no request of its can be under way.
 const lease = 45 * time.Second
 
+// atWork is how soon it is asked again whether a holder at work is done.
+const atWork = 100 * time.Millisecond
+
 // enter takes the operation's lane, in the transaction of its claim, or answers a *publish.BusyError. An
 // operation may follow its own attempt at once: that one has been looked into, or there would be no approval.
 func enter(ctx context.Context, tx *sql.Tx, op publish.Operation, now time.Time) error {
@@ -29,6 +32,9 @@ func enter(ctx context.Context, tx *sql.Tx, op publish.Operation, now time.Time)
 	}
 	own := leased && holder == op.Key()
 	if after := unstamp(until).Sub(now); err == nil && after > 0 && !own {
+		if leased { // by somebody at work, who is done long before the lease is over
+			after = min(after, max(op.Lane.Gap, atWork))
+		}
 		return &publish.BusyError{Lane: op.Lane.Name, By: why, After: after}
 	}
 	return lane(ctx, tx, op, true, now.Add(lease), fmt.Sprintf("%s of %s is under way", op.What, op.Intent))
