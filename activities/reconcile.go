@@ -64,7 +64,7 @@ func (s *Steps) reconcileOne(ctx context.Context, e publish.Effect, confirm *pub
 func (s *Steps) confirm(ctx context.Context, e publish.Effect, prior publish.Prior, d publish.Decision) publish.Result {
 	op := e.Operation()
 	seen, receipt := []publish.Evidence{{At: now(), Look: "decision by " + d.By, Saw: d.Note}}, d.Receipt
-	if class := e.Traits().Class; class == publish.Reconciled {
+	if e.Traits().Class == publish.Reconciled {
 		prior.Receipt = d.Receipt
 		f, err := e.Find(ctx, prior)
 		if err != nil {

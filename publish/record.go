@@ -29,6 +29,7 @@ type Record struct {
 type StepLine struct {
 	Step     Step      `json:"step"`
 	Outcome  Outcome   `json:"outcome"`
+	Unclear  bool      `json:"unclear,omitempty"` // it was not confirmed at some time
 	Receipts []Named   `json:"receipts,omitempty"`
 	Turns    []Turn    `json:"turns,omitempty"`   // whatever was not a plain pass
 	Omitted  int       `json:"omitted,omitempty"` // turns between the first and the others that are kept
@@ -114,7 +115,7 @@ func DeliveryID(key Key, channel string) string { return string(key) + "/" + cha
 // confirmed, whatever the step's outcome.
 func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 	line := r.line(step)
-	line.Outcome = res.Outcome
+	line.Outcome, line.Unclear = res.Outcome, line.Unclear || res.Outcome == NotConfirmed
 	if res.Plan != nil {
 		r.Plan = *res.Plan
 	}
@@ -139,10 +140,8 @@ func (r *Record) Note(step Step, res Result, at time.Time, by string) {
 // Unclear says whether a step was not confirmed at some time.
 func (r Record) Unclear(step Step) bool {
 	for _, l := range r.Steps {
-		for _, t := range l.Turns {
-			if l.Step == step && t.Outcome == NotConfirmed {
-				return true
-			}
+		if l.Step == step {
+			return l.Unclear
 		}
 	}
 	return false
@@ -151,8 +150,12 @@ func (r Record) Unclear(step Step) bool {
 // RetryApproved is the condition of a turn that lets another attempt follow.
 const RetryApproved Condition = "retry_approved"
 
-// Approved writes down that another attempt may follow, who or what said so, and on what evidence.
+// Approved writes down that another attempt may follow, who or what said so, and on what evidence. The first
+// attempt follows none and needs no approval.
 func (r *Record) Approved(step Step, a Approval, at time.Time) {
+	if a.Attempt == 0 {
+		return
+	}
 	line := r.line(step)
 	line.turn(Turn{
 		At: at, Outcome: line.Outcome, Condition: RetryApproved, Detail: fmt.Sprintf("attempt %d may follow: %s", a.Attempt+1, a.Reason),

@@ -89,7 +89,7 @@ func (r Record) turns(b *strings.Builder) {
 	for _, l := range r.Steps {
 		for n, t := range l.Turns {
 			if n == 1 && l.Omitted > 0 {
-				rows = append(rows, fmt.Sprintf("| | %s | | … %d more, which the ledger has |", l.Step, l.Omitted))
+				rows = append(rows, fmt.Sprintf("| | %s | | … %d more, in the history |", l.Step, l.Omitted))
 			}
 			by := ""
 			if t.By != "" {

@@ -52,21 +52,26 @@ func TestRecordMakesHostileTextHarmless(t *testing.T) {
 func TestARecordDoesNotGrowWithTheTimeThatIsWaited(t *testing.T) {
 	at := time.Date(2026, 10, 4, 9, 0, 0, 0, time.UTC)
 	r := Record{Intent: intent()}
+	r.Note(Merge, Result{Outcome: Blocked}, at, "")
+	r.Note(Merge, Result{Outcome: NotConfirmed}, at, "")
 	waiting := Result{Outcome: Blocked, Condition: "review_outstanding", Detail: "waits for reviews", Wait: time.Minute}
 	for n := range 1000 {
 		r.Note(Merge, waiting, at.Add(time.Duration(n)*time.Minute), "")
 	}
-	if turns := r.line(Merge).Turns; len(turns) != 1 || turns[0].Times != 999 || !turns[0].At.Equal(at.Add(999*time.Minute)) {
+	if turns := r.line(Merge).Turns; len(turns) != 3 || turns[2].Times != 999 || !turns[2].At.Equal(at.Add(999*time.Minute)) {
 		t.Errorf("%d turns, the last %+v", len(turns), turns[len(turns)-1])
 	}
 	for n := range 1000 {
 		waiting.Attempt = n + 1
 		r.Note(Merge, waiting, at, "")
 	}
-	if line := r.line(Merge); len(line.Turns) != maxTurns || line.Turns[0].Times != 999 || line.Turns[maxTurns-1].Attempt != 1000 || line.Omitted != 1001-maxTurns {
+	if line := r.line(Merge); len(line.Turns) != maxTurns || line.Turns[maxTurns-1].Attempt != 1000 || line.Omitted != 1003-maxTurns {
 		t.Errorf("%d turns, %d omitted, the last %+v", len(line.Turns), line.Omitted, line.Turns[len(line.Turns)-1])
 	}
-	if md := r.Markdown(); !strings.Contains(md, "(1000 times)") || !strings.Contains(md, "more, which the ledger has") {
+	if !r.Unclear(Merge) {
+		t.Error("that it was unclear once is forgotten with the turn that said so")
+	}
+	if md := r.Markdown(); !strings.Contains(md, "more, in the history") {
 		t.Errorf("not told:\n%s", md)
 	}
 }

@@ -26,7 +26,7 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 		if res.Outcome == publish.Passed {
 			return res, ""
 		}
-		unused := left(task.Approval, res)
+		kept := unused(task.Approval, res)
 		task = r.task(step)
 		patient := workflow.Now(r.ctx).Sub(begun) < r.req.Policy.Patience
 		if approval, may := r.req.Policy.MayRepeat(res); may && (patient || res.Deferrals == 0) {
@@ -35,8 +35,8 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 			task.Approval = &approval
 			continue
 		}
-		if (res.Wait > 0 || res.Outcome == publish.FailedStep && unused != nil) && patient {
-			task.Approval = unused
+		if (res.Wait > 0 || res.Outcome == publish.FailedStep && kept != nil) && patient {
+			task.Approval = kept
 			r.pause(step, max(res.Wait, publish.Backoff(waits)), "another look", res)
 			continue
 		}
@@ -54,9 +54,9 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 	}
 }
 
-// left is an approval that was not used: no attempt has followed the one that it names, because the remote was
+// unused answers an approval that was not used: no attempt has followed the one that it names, because the remote was
 // not ready or the process died before it.
-func left(a *publish.Approval, res publish.Result) *publish.Approval {
+func unused(a *publish.Approval, res publish.Result) *publish.Approval {
 	if a != nil && a.Operation == res.Operation && a.Attempt == res.Attempt {
 		return a
 	}

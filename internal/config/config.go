@@ -157,10 +157,22 @@ func (c *Config) check(doc *strictyaml.Document) {
 	if p.QuietPeriod <= 0 || p.LookGap <= 0 || p.LiveDeadline <= 0 || p.Patience <= 0 || p.StrayDelay < 0 || p.Budget < 1 || p.Budget > 10 {
 		doc.Wrong("$.policy", "durations must be more than 0, budget from 1 to 10")
 	}
-	if u, err := url.Parse(r.API); err == nil && !loopback(u.Hostname()) && p.QuietPeriod+p.LookGap < exchange {
+	if c.remote() && p.QuietPeriod+p.LookGap < exchange {
 		doc.Wrong("$.policy", "quiet_period and look_gap are %s together: want at least %s, for as long a request can be under way", p.QuietPeriod+p.LookGap, exchange)
 	}
 	c.checkChannels(doc)
+}
+
+// remote says whether anything that is changed is on another machine.
+func (c *Config) remote() bool {
+	all := []string{c.Repository.API}
+	for _, ch := range c.Channels {
+		all = append(all, ch.Server, ch.Endpoint)
+	}
+	return slices.ContainsFunc(all, func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && s != "" && !loopback(u.Hostname())
+	})
 }
 
 // exchange is the longest that a request can be under way after its attempt began: as long as it may take to

@@ -61,7 +61,6 @@ func TestFaultsAreToldWithTheirLine(t *testing.T) {
 		"template":           {"  path: posts/{slug}.md", "  path: posts/fixed.md", "no {slug}"},
 		"path out":           {"  path: posts/{slug}.md", "  path: ../{slug}.md", "relative path inside"},
 		"merge method":       {"  merge_method: merge", "  merge_method: octopus", "merge, squash or rebase"},
-		"hurried looks":      {"  quiet_period: 60s", "  quiet_period: 5s", "at least 45s"},
 		"hurried writes":     {"  write_gap: 1s", "  write_gap: 10ms", "at least 1s"},
 		"another's field":    {"    key_location: https://example.org/indexnow-key.txt", "    template: \"{url}\"\n    key_location: https://example.org/indexnow-key.txt", "does not belong"},
 		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "mastodon or indexnow"},
@@ -100,6 +99,24 @@ func flatten(err error) []*strictyaml.Error {
 		}
 	}
 	return out
+}
+
+// TestARequestIsLeftTheTimeToArrive: hurried looks are for this machine alone; a remote channel is as far away as a
+// remote repository.
+func TestARequestIsLeftTheTimeToArrive(t *testing.T) {
+	hurried := strings.Replace(example(t), "  quiet_period: 60s", "  quiet_period: 5s", 1)
+	here := strings.NewReplacer("  base: main", "  base: main\n  api: http://127.0.0.1:1/", "https://api.indexnow.org/", "http://127.0.0.1:2/", "https://mastodon.example", "http://mastodon.localhost:3").Replace(hurried)
+	if _, err := Parse("colophon.yaml", []byte(here)); err != nil {
+		t.Errorf("all on this machine: %v", err)
+	}
+	for name, source := range map[string]string{
+		"remote repository": hurried,
+		"remote channel":    strings.Replace(here, "http://mastodon.localhost:3", "https://mastodon.example", 1),
+	} {
+		if _, err := Parse("colophon.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), "at least 45s") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestTwoChannelsOnOneAccountAreRefused(t *testing.T) {

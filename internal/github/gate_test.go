@@ -47,8 +47,14 @@ func TestAMergeWaitsForWhatIsOutstandingAndStopsAtWhatIsNot(t *testing.T) {
 		"changes are wanted": {func(s *hub.Settings) {
 			s.Rules, s.Reviews = []hub.Rule{reviews}, []hub.Review{{User: "ada", State: "CHANGES_REQUESTED"}}
 		}, publish.Foreign, "changes_requested", "ada"},
-		"a queue":              {func(s *hub.Settings) { s.Rules = []hub.Rule{{Type: "merge_queue"}} }, publish.Foreign, "merge_queue", "queue"},
-		"signed commits":       {func(s *hub.Settings) { s.Protection = &hub.Protection{Signatures: true} }, publish.Foreign, "signed_commits", "signed"},
+		"a queue":        {func(s *hub.Settings) { s.Rules = []hub.Rule{{Type: "merge_queue"}} }, publish.Foreign, "merge_queue", "queue"},
+		"signed commits": {func(s *hub.Settings) { s.Protection = &hub.Protection{Signatures: true} }, publish.Foreign, "signed_commits", "signed"},
+		"rules with a method in common": {func(s *hub.Settings) {
+			s.Rules = []hub.Rule{allow("merge", "squash"), allow("merge", "rebase"), reviews}
+		}, publish.NotReady, "review_outstanding", "0 of 1"},
+		"rules without one": {func(s *hub.Settings) {
+			s.Rules = []hub.Rule{allow("merge", "squash"), allow("squash"), reviews}
+		}, publish.Foreign, "merge_method_not_allowed", "squash"},
 		"a rule of the future": {func(s *hub.Settings) { s.Rules = []hub.Rule{{Type: "full_moon"}, reviews} }, publish.NotReady, "review_outstanding", "0 of 1"},
 		"all is met": {func(s *hub.Settings) {
 			s.Rules, s.Protection = []hub.Rule{checks, reviews}, &hub.Protection{Checks: []string{"build"}, Reviews: 1}
@@ -159,6 +165,33 @@ func TestEveryMethodOfMergingLandsTheArticleOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAPullRequestThatIsNotFoundLagsOrIsOutOfReach: while the repository answers, it is waited for; when the token
+// sees nothing any more, that is said at once.
+func TestAPullRequestThatIsNotFoundLagsOrIsOutOfReach(t *testing.T) {
+	b := newBench(t)
+	b.do(t, 4)
+	for _, e := range b.effects(t)[3:5] {
+		prior := publish.Prior{State: publish.Done, Attempts: 1, Receipt: publish.Receipt{ID: "1"}}
+		b.GitHubFaults.Add(fault.Rule{Path: "/pulls/1$", Kind: fault.StatusBefore, Status: 404, Body: `{"message":"Not Found"}`, Times: 2})
+		if f, err := e.Find(context.Background(), prior); err != nil || f.Presence != publish.NotReady || f.Condition != "pull_request_lags" || f.Wait == 0 {
+			t.Errorf("%s: %+v, %v", e.Operation().What, f, err)
+		}
+		b.GitHubFaults.Add(fault.Rule{Path: "/git/ref/heads/main$", Kind: fault.StatusBefore, Status: 404, Body: `{"message":"Not Found"}`})
+		_, err := e.Find(context.Background(), prior)
+		if got := publish.AsTrouble(err); got.Kind != publish.Halted || got.Condition != "not_found" || got.Next == "" {
+			t.Errorf("%s: %v", e.Operation().What, err)
+		}
+		b.GitHubFaults.Clear()
+	}
+}
+
+// allow is a rule that names methods of merging.
+func allow(methods ...string) hub.Rule {
+	r := hub.RequireReviews(0)
+	r.Parameters["allowed_merge_methods"] = methods
+	return r
 }
 
 func unix(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }

@@ -33,7 +33,7 @@ func (mergeEffect) Traits() publish.Traits {
 
 func (e mergeEffect) Find(ctx context.Context, prior publish.Prior) (publish.Finding, error) {
 	look := fmt.Sprintf("GET pulls/%d", e.plan.PullRequest)
-	pull, f, err := e.pull(ctx, e.plan.PullRequest)
+	pull, f, err := e.pull(ctx, e.in.BaseBranch, e.plan.PullRequest)
 	if pull == nil {
 		return f, err
 	}
@@ -174,7 +174,7 @@ func (e removalEffect) Find(ctx context.Context, _ publish.Prior) (publish.Findi
 	case err != nil:
 		return publish.Finding{}, err
 	case !ok:
-		return present(look, "the branch is gone", publish.Receipt{ID: "removed"}), nil
+		return present(look, "the branch is gone", publish.Receipt{ID: "gone"}), nil
 	case tip != e.plan.Commit:
 		return foreign("branch_moved_on", look, fmt.Sprintf("branch %s has moved to %s since the merge; it is left alone", e.plan.Branch, tip.Short())), nil
 	}

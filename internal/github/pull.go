@@ -44,7 +44,7 @@ func (e pullEffect) Find(ctx context.Context, prior publish.Prior) (publish.Find
 
 // confirm reads the pull request by number. It also makes GitHub begin to compute mergeability.
 func (e pullEffect) confirm(ctx context.Context, number int) (publish.Finding, error) {
-	pull, f, err := e.pull(ctx, number)
+	pull, f, err := e.pull(ctx, e.in.BaseBranch, number)
 	if pull == nil {
 		return f, err
 	}
@@ -52,11 +52,17 @@ func (e pullEffect) confirm(ctx context.Context, number int) (publish.Finding, e
 }
 
 // pull reads a pull request whose number is known. One that cannot be found is not gone, since GitHub deletes
-// none: the read lags behind, and the finding, of a nil pull request, says so.
-func (r *Repository) pull(ctx context.Context, number int) (*gh.PullRequest, publish.Finding, error) {
+// none: the read lags behind, and the finding, of a nil pull request, says so; unless the base branch cannot be
+// found either, for then it is the repository that is out of reach.
+func (r *Repository) pull(ctx context.Context, base string, number int) (*gh.PullRequest, publish.Finding, error) {
 	pull, resp, err := r.client.PullRequests.Get(ctx, r.owner, r.name, number)
 	switch {
 	case missing(resp, err):
+		if _, ok, tipErr := r.tip(ctx, base); tipErr != nil {
+			return nil, publish.Finding{}, tipErr
+		} else if !ok {
+			return nil, publish.Finding{}, read(fmt.Sprintf("pull request %d", number), err)
+		}
 		return nil, notReady("pull_request_lags", headPause, fmt.Sprintf("GET pulls/%d", number), fmt.Sprintf("pull request %d is not shown yet", number)), nil
 	case err != nil:
 		return nil, publish.Finding{}, read(fmt.Sprintf("pull request %d", number), err)

@@ -63,7 +63,8 @@ func leave(ctx context.Context, tx *sql.Tx, op publish.Operation, t *publish.Tro
 
 func lane(ctx context.Context, tx *sql.Tx, op publish.Operation, leased bool, until time.Time, why string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO lanes (name, op, leased, until, why) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (name) DO UPDATE SET op = excluded.op, leased = excluded.leased, until = excluded.until, why = excluded.why`,
+		ON CONFLICT (name) DO UPDATE SET op = excluded.op, leased = excluded.leased, until = excluded.until, why = excluded.why
+			WHERE lanes.leased = 1 OR lanes.until <= excluded.until`, // no shorter limit opens what a longer one has closed
 		op.Lane.Name, op.Key(), leased, stamp(up(until)), why)
 	if err != nil {
 		return fmt.Errorf("ledger: lane %s: %w", op.Lane.Name, err)

@@ -3,12 +3,14 @@ package ledger_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"colophon/internal/ledger"
 	"colophon/internal/ledger/ledgertest"
@@ -107,5 +109,39 @@ func TestAFileThatCannotBeWrittenIsAClearError(t *testing.T) {
 	_, err := ledger.Open(context.Background(), t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "ledger") {
 		t.Errorf("a folder as ledger: %v", err)
+	}
+}
+
+// TestAShorterLimitDoesNotOpenWhatALongerOneClosed: an attempt that was held up for longer than its lease comes
+// back with a limit of a minute, after another has met one of an hour.
+func TestAShorterLimitDoesNotOpenWhatALongerOneClosed(t *testing.T) {
+	ctx, clock := context.Background(), time.Now()
+	l, err := ledger.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), ledger.WithClock(func() time.Time { return clock }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	op := func(name string) publish.Operation {
+		o := ledgertest.Operation()
+		o.ContentID, o.Lane = name, publish.Lane{Name: "example/blog"}
+		return o
+	}
+	limit := func(after time.Duration) (publish.Receipt, error) {
+		return publish.Receipt{}, &publish.Trouble{Kind: publish.Deferred, Detail: "slow down", After: after}
+	}
+	_, err = l.Attempt(ctx, op("slow"), nil, func(context.Context, publish.Prior) (publish.Receipt, error) {
+		clock = clock.Add(time.Minute)
+		if _, err := l.Attempt(ctx, op("quick"), nil, func(context.Context, publish.Prior) (publish.Receipt, error) { return limit(time.Hour) }); err != nil {
+			t.Error(err)
+		}
+		return limit(time.Minute)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy *publish.BusyError
+	_, err = l.Attempt(ctx, op("next"), nil, func(context.Context, publish.Prior) (publish.Receipt, error) { return publish.Receipt{ID: "1"}, nil })
+	if !errors.As(err, &busy) || busy.After < 59*time.Minute {
+		t.Errorf("%v", err)
 	}
 }
