@@ -130,16 +130,8 @@ func draw(t *rapid.T, base []publish.Intent) schedule {
 				continue
 			}
 		}
-		if l := m.Rule.Lands; l != nil && m.Rule.Method == "PUT" && slices.Contains(s.Oddities, "unrecorded") {
-			// A merge whose record stays open for ever, and an earlier request for it that arrives a minute and two
-			// looks later: GitHub then merges again, and nothing on this side of the wire can call it back.
-			l.Method = "GET"
-			l.After = min(l.After, 2)
-		}
-		if l := m.Rule.Lands; l != nil && m.Rule.Method == "POST" && l.Method == "DELETE" && s.Method != "merge" {
-			// Between a squash and the branch's removal GitHub would open a second pull request for a request that is
-			// so late; the removal closes it.
-			l.Behind = true
+		if l := m.Rule.Lands; l != nil && beyondHelp(s, m.Rule.Method) {
+			*l = fault.Landing{Method: "GET", After: min(l.After, 2), Behind: l.Behind}
 		}
 		s.Mishaps = append(s.Mishaps, m)
 	}
@@ -150,6 +142,14 @@ func draw(t *rapid.T, base []publish.Intent) schedule {
 		s.Doubles = append(s.Doubles, double{rapid.SampledFrom(doubled).Draw(t, "step"), rapid.IntRange(1, 3).Draw(t, "execution")})
 	}
 	return s
+}
+
+// beyondHelp says which requests must arrive before both looks are over, since nothing on this side of the wire can
+// call back one that is later, and GitHub does what it says: it merges again a pull request whose merge was never
+// recorded; and between a squash, or a rebase, and the branch's removal it opens another pull request, which the
+// removal closes. The quiet period is there for these.
+func beyondHelp(s schedule, method string) bool {
+	return method == "PUT" && slices.Contains(s.Oddities, "unrecorded") || method == "POST" && s.Method != "merge"
 }
 
 // doubled are the steps that two workers can be at.
@@ -269,11 +269,8 @@ func rehearse(t *testing.T, sc schedule) balance {
 			g.Rules, g.Reviews = append(g.Rules, hub.RequireReviews(1)), []hub.Review{{User: "ada", State: "APPROVED"}}
 		}
 		g.BaseModified, g.MergeInProgress, g.MergeDenied = ones(sc.Oddities, "base modified"), ones(sc.Oddities, "merge under way"), ones(sc.Oddities, "denied")
+		g.MergeUnrecorded, g.Nulls = ones(sc.Oddities, "unrecorded"), sc.Nulls
 	})
-	s.world.GitHub.Delay(sc.Nulls)
-	if slices.Contains(sc.Oddities, "unrecorded") {
-		s.world.GitHub.MergeUnrecorded()
-	}
 	for _, m := range sc.Mishaps {
 		if m.Server == "site" {
 			s.world.SiteFaults.Add(m.Rule)

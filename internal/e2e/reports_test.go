@@ -93,7 +93,7 @@ var reports = map[string]report{
 	"kodiak#397": {
 		what: "500 on merge, and the same pull request is merged again and again",
 		arrange: func(_ *testing.T, s *simulation) {
-			s.world.GitHub.MergeUnrecorded()
+			s.world.GitHub.Set(func(g *hub.Settings) { g.MergeUnrecorded = 1 })
 			s.world.GitHubFaults.Add(fault.Rule{Method: "PUT", Kind: fault.StatusAfter, Times: 3})
 		},
 		check: func(t *testing.T, s *simulation, _ publish.Record) {
@@ -104,7 +104,7 @@ var reports = map[string]report{
 	},
 	"sutando#2865": {
 		what:    "502, the merge landed, the pull request stays open",
-		arrange: func(_ *testing.T, s *simulation) { s.world.GitHub.MergeUnrecorded() },
+		arrange: func(_ *testing.T, s *simulation) { s.world.GitHub.Set(func(g *hub.Settings) { g.MergeUnrecorded = 1 }) },
 		check: func(t *testing.T, _ *simulation, rec publish.Record) {
 			if !took(rec, publish.Merge, "the pull request still says open") {
 				t.Errorf("the record does not say that the pull request's is stale:\n%s", rec.Markdown())
@@ -212,7 +212,7 @@ var reports = map[string]report{
 	},
 	"mcp/servers#227": {
 		what:    "merge_commit_sha is null after the creation, and that of a test merge later",
-		arrange: func(_ *testing.T, s *simulation) { s.world.GitHub.Delay(2) },
+		arrange: func(_ *testing.T, s *simulation) { s.world.GitHub.Set(func(g *hub.Settings) { g.Nulls = 2 }) },
 		check: func(t *testing.T, s *simulation, rec publish.Record) {
 			_, merges := s.world.GitHub.History()
 			for _, l := range rec.Steps {
@@ -248,7 +248,7 @@ var reports = map[string]report{
 	},
 	"code-dot-org#19491": {
 		what:    "mergeable is null, null, true",
-		arrange: func(_ *testing.T, s *simulation) { s.world.GitHub.Delay(2) },
+		arrange: func(_ *testing.T, s *simulation) { s.world.GitHub.Set(func(g *hub.Settings) { g.Nulls = 2 }) },
 		check: func(t *testing.T, s *simulation, rec publish.Record) {
 			if n := requests(s, "PUT", "/merge"); n != 1 || !took(rec, publish.Merge, "mergeability_unknown") {
 				t.Errorf("%d requests to merge\n%s", n, rec.Markdown())

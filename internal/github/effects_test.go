@@ -12,6 +12,7 @@ import (
 	"colophon/internal/permit"
 	"colophon/internal/sandbox"
 	"colophon/internal/sandbox/fault"
+	hub "colophon/internal/sandbox/github"
 	"colophon/internal/wire"
 	"colophon/publish"
 	"colophon/publish/effecttest"
@@ -281,7 +282,7 @@ func TestAMergeThatLandedUnderAStaleRecordIsNotRepeated(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
 	b.do(t, 4)
-	b.GitHub.MergeUnrecorded()
+	b.GitHub.Set(func(s *hub.Settings) { s.MergeUnrecorded = 1 })
 	e := b.effects(t)[4]
 	_, err := e.Apply(permit.Grant(ctx), publish.Prior{})
 	if got := publish.AsTrouble(err); got.Kind != publish.Unknown {

@@ -28,8 +28,7 @@ func (s *Server) mergePull(req *http.Request) (*reply, *failure) {
 	if err := s.move(p.Base, commit); err != nil {
 		return nil, fail(http.StatusMethodNotAllowed, "Base branch was modified. Review and try the merge again.")
 	}
-	if s.unrecorded {
-		s.unrecorded = false
+	if count(&s.settings.MergeUnrecorded) {
 		s.stale++
 		return nil, &failure{status: http.StatusBadGateway, message: "Server Error", landed: true}
 	}

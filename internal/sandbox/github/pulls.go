@@ -149,7 +149,7 @@ func (s *Server) createPull(req *http.Request) (*reply, *failure) {
 	}
 	s.pulls = append(s.pulls, p)
 	body := s.pullBody(p, req, true)
-	p.nulls = s.options.MergeabilityDelay
+	p.nulls = s.settings.Nulls
 	return &reply{status: http.StatusCreated, body: body}, nil
 }
 
@@ -219,7 +219,7 @@ func (s *Server) setState(p *pull, state string) *failure {
 	case s.hasOpen(p.Head, p.Base):
 		return invalid(fmt.Sprintf("A pull request already exists for %s:%s.", s.options.Owner, p.Head))
 	}
-	p.State, p.ClosedAt, p.HeadSHA, p.nulls = "open", nil, tip, s.options.MergeabilityDelay
+	p.State, p.ClosedAt, p.HeadSHA, p.nulls = "open", nil, tip, s.settings.Nulls
 	return nil
 }
 
@@ -256,28 +256,4 @@ func (s *Server) Pulls() []Pull {
 		out[n] = Pull{Number: p.Number, Head: p.Head, State: p.State, Merged: p.Merged}
 	}
 	return out
-}
-
-// Open opens a pull request, as somebody else does, and answers its number. Its branch must exist.
-func (s *Server) Open(branch, body string) (number int, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	head, found := s.tip(branch)
-	base, _ := s.tip(s.options.Base)
-	if !found {
-		return 0, fmt.Errorf("no branch %s", branch)
-	}
-	p := &pull{
-		Number: len(s.pulls) + 1, Title: "A proposal", Body: body, Head: branch, Base: s.options.Base, State: "open", HeadSHA: head, BaseSHA: base,
-		Created: *now(), Updated: *now(),
-	}
-	s.pulls = append(s.pulls, p)
-	return p.Number, nil
-}
-
-// Forget removes every pull request, which GitHub's support does on request.
-func (s *Server) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pulls = nil
 }

@@ -100,7 +100,7 @@ func TestWhatGitHubRefusesIsRefused(t *testing.T) {
 func TestAMergeThatLandsUnrecordedIsCounted(t *testing.T) {
 	c := newChecked(t, 0)
 	number := c.article("colophon/a", "posts/a.md", "a\n")
-	c.server.MergeUnrecorded()
+	c.server.Set(func(s *Settings) { s.MergeUnrecorded = 1 })
 	// GitHub describes no 502.
 	if status, _ := c.plain("PUT", "/pulls/"+number+"/merge", "{}"); status != 502 {
 		t.Errorf("first: %d", status)

@@ -33,8 +33,7 @@ type Options struct {
 	Login       string            // whose token it is; "colophon-bot" unless set
 	Token       string            // the only one that is let in
 	Seed        map[string]string // files of the first commit
-	// MergeabilityDelay is how many reads of a pull request answer mergeable null after it, its head or
-	// its base has changed.
+	// MergeabilityDelay is what Settings.Nulls begins with.
 	MergeabilityDelay int
 	// OnBaseMoved is called, without locks, after the base branch has moved.
 	OnBaseMoved func(commit string)
@@ -60,68 +59,7 @@ type Server struct {
 	counts Counts
 	// settings are the team's.
 	settings Settings
-	// unrecorded makes the next merge land in Git alone.
-	unrecorded bool
-	stale      int // pull requests whose merge landed unrecorded
-}
-
-// MergeUnrecorded makes the next merge land in Git while its pull request stays open, with a 502 for an
-// answer: it has happened.
-func (s *Server) MergeUnrecorded() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unrecorded = true
-}
-
-// Delay sets how many reads of a pull request it takes until its mergeability is known.
-func (s *Server) Delay(reads int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.options.MergeabilityDelay = reads
-}
-
-// StaleRecords counts the pull requests that say open although their merge has landed.
-func (s *Server) StaleRecords() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stale
-}
-
-// Push puts another commit on a branch, as somebody does who has it checked out, and answers how to take it back.
-// It fails when there is no such branch.
-func (s *Server) Push(branch string) (undo func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was, found := s.tip(branch)
-	if !found {
-		return nil, fmt.Errorf("no branch %s", branch)
-	}
-	t, _ := s.tree(was.String())
-	files := s.flat(t)
-	files["NOTES.md"] = file{mode: "100644", hash: s.put(plumbing.BlobObject, []byte("A thought.\n"))}
-	who := stamp{Name: "Eve", Email: "eve@example.org", Date: *now()}
-	if err := s.move(branch, s.putCommit(s.putTree(files), []plumbing.Hash{was}, who, who, "Add a thought")); err != nil {
-		return nil, err
-	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_ = s.move(branch, was)
-	}, nil
-}
-
-// Branch puts a branch at a commit, as somebody else does; without a commit it removes it.
-func (s *Server) Branch(name, commit string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if commit == "" {
-		return s.repo.Storer.RemoveReference(plumbing.NewBranchReferenceName(name))
-	}
-	h, _ := parseHash(commit)
-	if _, err := s.repo.CommitObject(h); err != nil {
-		return fmt.Errorf("commit %s: %w", commit, err)
-	}
-	return s.move(name, h)
+	stale    int // pull requests whose merge landed unrecorded
 }
 
 // New opens the repository, or makes it with its first commit.
@@ -142,7 +80,7 @@ func New(o Options) (*Server, error) {
 			return nil, fmt.Errorf("sandbox repository %s: %w", o.Dir, err)
 		}
 	}
-	s := &Server{options: o, repo: repo, mux: http.NewServeMux(), counts: Counts{Mutations: map[string]int{}}}
+	s := &Server{options: o, repo: repo, mux: http.NewServeMux(), counts: Counts{Mutations: map[string]int{}}, settings: Settings{Nulls: o.MergeabilityDelay}}
 	if _, ok := s.tip(o.Base); !ok {
 		if err := s.begin(); err != nil {
 			return nil, err

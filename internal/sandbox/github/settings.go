@@ -24,11 +24,13 @@ type Settings struct {
 	Reviews  []Review // of every pull request
 
 	ChecksDelay     int // reads of check runs until they have ended
+	Nulls           int // reads until mergeability is known, after a pull request, its head or its base has changed
 	HeadLag         int // reads and merges until a new pull request knows its head
 	RecordLag       int // reads until a pull request says that it was merged
 	BaseModified    int // merges that are refused because the base has just moved
 	MergeInProgress int // merges that are refused because another is under way
 	MergeDenied     int // merges that land, and are answered as not mergeable
+	MergeUnrecorded int // merges that land in Git alone: a 502 for an answer, and the pull request stays open
 }
 
 // Rule is one rule of a ruleset, as GitHub's API names it.

@@ -147,7 +147,7 @@ func (s *Server) move(branch string, to plumbing.Hash) error {
 			p.HeadSHA = to
 		}
 		if p.Head == branch || p.Base == branch {
-			p.nulls, p.testMerge, p.Updated = s.options.MergeabilityDelay, plumbing.ZeroHash, *now()
+			p.nulls, p.testMerge, p.Updated = s.settings.Nulls, plumbing.ZeroHash, *now()
 		}
 	}
 	return nil
