@@ -95,13 +95,9 @@ func forget(t *testing.T, ctx context.Context, w *world) {
 // everything in the ledger and at the remote, and ends with one of everything.
 func TestARunThatWasForgottenMidwayGoesOn(t *testing.T) {
 	w := start(t)
-	w.World.SiteFaults.Add(fault.Rule{Path: "^/posts/", Times: -1, Kind: fault.StatusBefore, Status: 503})
-	w.begin()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := w.World.SiteFaults.Wait(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
+	w.beginAndStayMerged(ctx)
 	if err := w.Client.TerminateWorkflow(ctx, string(key), "", "test"); err != nil {
 		t.Fatal(err)
 	}

@@ -102,13 +102,9 @@ func TestABlockedRunOutlivesTemporal(t *testing.T) {
 // wherever it is taken up.
 func TestARunThatIsResetMakesNothingTwice(t *testing.T) {
 	w := start(t)
-	w.World.SiteFaults.Add(fault.Rule{Path: "^/posts/", Times: -1, Kind: fault.StatusBefore, Status: 503})
-	w.begin()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := w.World.SiteFaults.Wait(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
+	w.beginAndStayMerged(ctx)
 	changes := w.changes()
 	run := w.reset(string(key), "", w.tasks(string(key), "")[0])
 	w.World.SiteFaults.Clear()

@@ -22,6 +22,7 @@ import (
 	"colophon/internal/devenv"
 	"colophon/internal/ledger"
 	"colophon/internal/sandbox"
+	"colophon/internal/sandbox/fault"
 	"colophon/publish"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -214,6 +215,17 @@ func (w *world) begin() {
 	w.t.Helper()
 	if code, out, errOut := w.starter("publish", string(key), "--json"); code != 0 || !strings.Contains(out, `"started"`) {
 		w.t.Fatalf("publish: %d %s %s", code, out, errOut)
+	}
+}
+
+// beginAndStayMerged starts the intent, and holds it where it has merged and looks for its article, which the site
+// does not show until its faults are cleared.
+func (w *world) beginAndStayMerged(ctx context.Context) {
+	w.t.Helper()
+	w.World.SiteFaults.Add(fault.Rule{Path: "^/posts/", Times: -1, Kind: fault.StatusBefore, Status: 503})
+	w.begin()
+	if err := w.World.SiteFaults.Wait(ctx, 1); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

@@ -174,7 +174,7 @@ func (e removalEffect) Find(ctx context.Context, _ publish.Prior) (publish.Findi
 	case err != nil:
 		return publish.Finding{}, err
 	case !ok:
-		return present(look, "the branch is gone", publish.Receipt{ID: "gone"}), nil
+		return present(look, "the branch is gone", publish.Receipt{ID: "nothing left"}), nil
 	case tip != e.plan.Commit:
 		return foreign("branch_moved_on", look, fmt.Sprintf("branch %s has moved to %s since the merge; it is left alone", e.plan.Branch, tip.Short())), nil
 	}
