@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ const killed = "the process was killed"
 // happen. Every instant is passed under a name that is the same in every run.
 type mortal struct {
 	*ledger.Ledger
+
+	over chan struct{} // closed when the simulation is
 
 	mu     sync.Mutex
 	passed map[string]int
@@ -114,7 +117,8 @@ func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.A
 	dies := func(at string) {
 		if m.dead(op.What + at) {
 			close(dead)
-			select {} // nothing of this process goes on
+			<-m.over // nothing of this process goes on while anybody could see it
+			runtime.Goexit()
 		}
 	}
 	go func() {

@@ -23,6 +23,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"colophon/workflows"
@@ -118,7 +119,8 @@ func simulate(t testing.TB, o setup) *simulation {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = parts.Close() })
-	s.ledger = &mortal{Ledger: parts.Ledger}
+	s.ledger = &mortal{Ledger: parts.Ledger, over: make(chan struct{})}
+	t.Cleanup(func() { close(s.ledger.over) })
 	s.steps = parts.Steps
 	s.steps.LaneWait = 0
 	s.steps.Ledger = s.ledger
@@ -215,6 +217,8 @@ func (s *simulation) run(all ...tick) (out []ended, err error) {
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "ticks", TaskQueue: "colophon"})
 	env.SetTestTimeout(20 * time.Second)
+	// A machine that pauses for a second is no deadlock of a workflow.
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: 20 * time.Second})
 	s.clock.env.Store(env)
 	service.Register(s.crowd(env), s.steps)
 	env.RegisterWorkflow(ticks)

@@ -5,6 +5,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,6 @@ func New(o Options) *http.Client {
 	// if it might have been; and net/http resends on such connections. A new one has neither fault.
 	changes.DisableKeepAlives = true
 	return &http.Client{
-		Timeout:       o.Timeout,
 		Transport:     &guard{options: o, reads: reads, changes: changes},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -74,7 +74,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		via = g.changes
 	}
 	var connected atomic.Bool
-	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	// The exchange ends with its answer's last byte, whether or not the body is closed then: go-github closes another
+	// body than it was given when it has read an error, and http.Client's own time-out would outlive that.
+	ctx, cancel := context.WithTimeout(req.Context(), g.options.Timeout)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	out := req.Clone(ctx)
 	out.GetBody = nil // without it net/http cannot resend, not even for an Idempotency-Key
 	out.Header.Set("User-Agent", g.options.UserAgent)
@@ -83,13 +86,14 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := via.RoundTrip(out)
 	if err != nil {
+		cancel()
 		err = inner(err)
 		if !connected.Load() {
 			return nil, &publish.Trouble{Kind: publish.NotSent, Condition: "unreachable", Detail: "no connection to " + req.URL.Host, Next: "check the network and the address", Err: err}
 		}
 		return nil, fmt.Errorf("%s %s: %w", req.Method, plain(req.URL), err)
 	}
-	resp.Body = &capped{body: resp.Body, left: g.options.MaxBody, limit: g.options.MaxBody}
+	resp.Body = &capped{body: resp.Body, left: g.options.MaxBody, limit: g.options.MaxBody, over: cancel}
 	return resp, nil
 }
 
@@ -134,9 +138,18 @@ var ErrTooLarge = errors.New("the answer is larger than allowed")
 type capped struct {
 	body        io.ReadCloser
 	left, limit int64
+	over        func() // ends the exchange
 }
 
 func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.read(p)
+	if err != nil {
+		c.over()
+	}
+	return n, err
+}
+
+func (c *capped) read(p []byte) (int, error) {
 	if c.left <= 0 {
 		var one [1]byte
 		if n, err := c.body.Read(one[:]); n == 0 {
@@ -149,4 +162,7 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *capped) Close() error { return c.body.Close() }
+func (c *capped) Close() error {
+	defer c.over()
+	return c.body.Close()
+}

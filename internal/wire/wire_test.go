@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,5 +128,55 @@ func TestLargeAnswersAreCutOff(t *testing.T) {
 	}
 	if _, err := io.ReadAll(resp.Body); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large answer: %v", err)
+	}
+}
+
+// TestAnExchangeEndsInTime: the time-out is for the whole of it, the answer's body included; and an answer that was
+// read to its end holds nothing any more, though nobody closes it.
+func TestAnExchangeEndsInTime(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/quick" {
+			_, _ = io.WriteString(w, "all of it")
+			return
+		}
+		if r.URL.Path == "/body" {
+			_, _ = io.WriteString(w, "some of it")
+			w.(http.Flusher).Flush()
+		}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(release)
+	hurried := New(Options{Timeout: 100 * time.Millisecond})
+	if _, err := hurried.Do(request(t, context.Background(), "GET", server.URL+"/head", "")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("no answer: %v", err)
+	}
+	resp, err := hurried.Do(request(t, context.Background(), "GET", server.URL+"/body", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(resp.Body); !errors.Is(err, context.DeadlineExceeded) || string(got) != "some of it" {
+		t.Errorf("half an answer: %q, %v", got, err)
+	}
+	_ = resp.Body.Close()
+
+	patient, before := New(Options{Timeout: time.Hour}), runtime.NumGoroutine()
+	for range 50 {
+		resp, err := patient.Do(request(t, context.Background(), "GET", server.URL+"/quick", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(resp.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before+20; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
 	}
 }
