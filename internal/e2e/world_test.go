@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,7 +65,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	names.install()
-	debug.SetGCPercent(400) // thousands of small worlds: time is scarcer than memory
+
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	if built != "" {
