@@ -20,10 +20,12 @@ type Intent struct {
 	BaseBranch string `json:"base_branch"` // the branch that is published
 	Revision   int    `json:"revision"`    // 1 is the first publication
 
-	Path     string       `json:"path"`     // of the article in the repository, with slashes
-	URL      CanonicalURL `json:"url"`      // where the article will be served
-	Draft    string       `json:"draft"`    // where the draft comes from: a Markdown file
-	Channels []string     `json:"channels"` // names of configured channels to announce it on
+	Path     string       `json:"path"`             // of the article in the repository, with slashes
+	URL      CanonicalURL `json:"url"`              // where the article will be served
+	Draft    string       `json:"draft"`            // where the draft comes from: a Markdown file
+	Channels []string     `json:"channels"`         // names of configured channels to announce it on
+	Links    []string     `json:"links,omitempty"`  // that announcements may hold besides the article's own
+	Repost   []string     `json:"repost,omitempty"` // of a correction: channels to announce it on again
 }
 
 // CanonicalURL is the one absolute URL that an article is known by.

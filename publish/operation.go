@@ -24,17 +24,33 @@ type Operation struct {
 	Lane        Lane   `json:"-"`
 }
 
-// Lane is what operations of many intents share where a remote wants its changes one at a time and spaced.
-// It is etiquette and no safeguard: what keeps an operation from being done twice is its claim.
+// Lane is what operations of many intents share where a remote wants its changes one at a time and spaced: a
+// repository, an account.
 type Lane struct {
-	Name string        // what is shared: a repository, an account; no lane if empty
+	Name string        // what is shared; no lane if empty. For an account it is the operation's destination
 	Gap  time.Duration // least time between the end of one change and the beginning of the next
+	Cap  int           // attempts a day, of all operations together; 0 is no cap
+	Zone string        // the time zone, as Europe/Berlin, in which a day begins; UTC if empty
+	// Strict is set for accounts that are posted to: while one operation may have taken effect, no other is claimed,
+	// and no text is claimed that the account was given before.
+	Strict bool
 }
+
+// The conditions of a lane.
+const (
+	LaneBusy    Condition = "busy"               // another change is under way
+	LaneGap     Condition = "gap"                // the last change was too short a time ago
+	LaneCap     Condition = "daily_cap"          // the day's attempts are used up
+	LaneLimited Condition = "rate_limited"       // the remote wants to be left alone
+	LaneStopped Condition = "unresolved_attempt" // another operation may have taken effect
+	SameText    Condition = "identical_text"     // the account was given this very text before
+)
 
 // BusyError refuses a claim because the operation's lane is taken, or closed for a while. Nothing was sent,
 // and no attempt was made.
 type BusyError struct {
 	Lane  string
+	Why   Condition     // one of the lane's conditions
 	By    string        // what holds the lane, or why it is closed
 	After time.Duration // when to try again
 }
@@ -74,6 +90,7 @@ type Prior struct {
 	First      time.Time    `json:"first"`      // when the first attempt began
 	Last       time.Time    `json:"last"`       // when the last attempt began
 	Receipt    Receipt      `json:"receipt"`    // when done
+	Condition  Condition    `json:"condition"`  // why the last attempt did not succeed, where it did not
 }
 
 // Approval lets one numbered attempt be followed by the next. It names the attempt, so that using it

@@ -16,13 +16,3 @@ type Admission struct {
 	New         bool        `json:"new"`
 	Publication Publication `json:"publication"`
 }
-
-// Announcement is what a channel is told about a live article.
-type Announcement struct {
-	Intent      Intent
-	Title       string
-	Description string
-	URL         string
-	Language    string
-	Tags        []string
-}

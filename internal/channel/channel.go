@@ -3,11 +3,13 @@
 package channel
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +43,76 @@ type Policy struct {
 	DailyCap int           // attempts a day on one account; 0 is no cap
 	Settle   time.Duration // until a post can be expected to be read back
 	Margin   time.Duration // by which clocks may differ when own posts are searched by time
+	Pages    int           // of own posts that a look reads at most
+	Updates  bool          // a correction reaches its readers without a second post
+}
+
+// Options are what every channel takes. What is zero is the channel's policy or default.
+type Options struct {
+	Name      string // of the connection, as configured
+	Account   string // that the credential must belong to
+	Template  string
+	Language  string // of posts, unless the article says its own
+	Gap       time.Duration
+	DailyCap  int
+	Zone      string // in which a day begins
+	PageLimit int
+}
+
+// Apply is the policy under these options.
+func (o Options) Apply(p Policy) Policy {
+	if o.Gap > 0 {
+		p.Gap = o.Gap
+	}
+	if o.DailyCap > 0 {
+		p.DailyCap = o.DailyCap
+	}
+	if o.PageLimit > 0 {
+		p.Pages = o.PageLimit
+	}
+	return p
+}
+
+// Lane is the lane of the account that a destination names.
+func (o Options) Lane(destination string, p Policy) publish.Lane {
+	p = o.Apply(p)
+	return publish.Lane{Name: destination, Gap: p.Gap, Cap: p.DailyCap, Zone: o.Zone, Strict: p.Repeat == AtMostOnce}
+}
+
+// Channel is what every channel is; channeltest is what each must keep. Nothing but an effect's Apply changes
+// anything.
+type Channel interface {
+	// Policy declares the channel.
+	Policy() Policy
+	// Account asks the server whose the credential is, once a day, and answers the destination of the channel's
+	// operations: KIND:HOST/ID. It refuses another account than configured, as "wrong_account".
+	Account(ctx context.Context) (destination string, err error)
+	// Backlog reads what the account has published, newest first, within the limit of pages.
+	Backlog(ctx context.Context) (publish.Backlog, error)
+	// Compose fixes an announcement, to the byte, and checks it: what the server says of it, its length by the
+	// channel's own rule, its links.
+	Compose(ctx context.Context, a publish.Announcement) (publish.Message, error)
+	// Effect is how a message is looked for and sent.
+	Effect(ctx context.Context, m publish.Message) (publish.Effect, error)
+}
+
+// Operation is the operation of an announcement on an account. What is a word for people: "post", "ping".
+func Operation(what, destination string, a publish.Announcement, name, text string) publish.Operation {
+	_, account, _ := strings.Cut(destination, "/")
+	return publish.Operation{
+		What: what, Intent: a.Intent.Key, Destination: destination, ContentID: a.Intent.ContentID(),
+		Revision: a.Intent.Revision, Channel: name, Account: account, Text: Digest(text),
+	}
+}
+
+// CheckLinks refuses a text that links to anything but the article and what its entry allows.
+func CheckLinks(text string, a publish.Announcement) error {
+	for _, l := range Links.FindAllString(text, -1) {
+		if l != a.URL && !slices.Contains(a.Intent.Links, l) {
+			return Halt("surprise_link", "take the link out of the title or description, or allow it in the calendar's entry", "the post links to %s", l)
+		}
+	}
+	return nil
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
