@@ -1,181 +1,209 @@
-// Package channeltest is the contract that every channel must keep, checked over a sandbox server.
+// Package channeltest is the contract that every channel must keep, checked over a server: a sandbox, or the real
+// one where it can run.
 package channeltest
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"fmt"
+	"encoding/json"
+	"io"
 	"net/http"
-	"path/filepath"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"colophon/internal/channel"
 	"colophon/internal/permit"
-	"colophon/internal/sandbox"
-	"colophon/internal/sandbox/channels/mastodon"
 	"colophon/internal/sandbox/fault"
-	"colophon/internal/wire"
 	"colophon/publish"
 	"colophon/publish/effecttest"
 )
 
-// Channel is what the suite needs of a channel.
-type Channel interface {
-	Prepare(ctx context.Context, a publish.Announcement) (publish.Effect, error)
+// Server is a channel's server of one test, behind a layer of faults.
+type Server struct {
+	Faults *fault.Layer
+	Port   *fault.Port
+
+	// Open connects the channel, with a credential that the server refuses if bad. Options hold what the test is
+	// about; Name, and Account where it is empty, are for Open to fill.
+	Open func(t *testing.T, o channel.Options, bad bool) channel.Channel
+	// Path matches the path of the request that announces.
+	Path string
+	// Site is what articles' URLs begin with, https://blog.example unless set.
+	Site string
+	// Count counts the announcements that stand at the server, Reads how often own posts were read back.
+	Count, Reads func() int
+	// Post announces a URL, and Delete takes a post away, as the account's owner in the vendor's own program.
+	Post   func(t *testing.T, url string) publish.Receipt
+	Delete func(t *testing.T, id string)
+
+	mu     sync.Mutex
+	bodies [][]byte
 }
 
-// Bench says how a channel meets its server in the world.
-type Bench struct {
-	// Open connects the channel with a credential; bad asks for one that the server refuses.
-	Open func(t *testing.T, w *sandbox.World, bad bool) Channel
-	// Faults and Port are in front of the channel's server.
-	Faults func(*sandbox.World) *fault.Layer
-	Port   func(*sandbox.World) *fault.Port
-	// Count counts the channel's announcements at the server, Reads its read-backs.
-	Count, Reads func(*sandbox.World) int
-	Blind        bool
-	// Secret must appear nowhere.
-	Secret string
-	// Mastodon adjusts that server.
-	Mastodon mastodon.Options
-}
-
-// Announcement is of an article on the world's site.
-func Announcement(w *sandbox.World) publish.Announcement {
-	u := w.SitePort.URL() + "/posts/look/"
-	return publish.Announcement{
-		Intent: publish.Intent{Key: "media-001:2026-10-04:look", Slug: "look", Revision: 1, URL: publish.CanonicalURL(u)},
-		Title:  "Look, then act", Description: "About looking.", URL: u, Tags: []string{"go"},
-	}
-}
-
-func world(t *testing.T, b Bench) *sandbox.World {
+// Serve puts a server behind faults, on a port of its own, until the test is over.
+func Serve(t *testing.T, h http.Handler) *Server {
 	t.Helper()
-	w, err := sandbox.Start(sandbox.Options{Dir: filepath.Join(t.TempDir(), "blog.git"), Mastodon: b.Mastodon})
-	if err != nil {
+	s := &Server{Faults: fault.New(h), Site: "https://blog.example"}
+	var err error
+	if s.Port, err = fault.Listen(s.recorded(s.Faults)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.Close)
-	return w
+	t.Cleanup(s.Port.Close)
+	return s
 }
 
-// Client is a client with a bearer token.
-func Client(token string) *http.Client {
-	return wire.New(wire.Options{Timeout: 2 * time.Second, Authorize: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }})
+// recorded keeps the bodies of what is sent to change something.
+func (s *Server) recorded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost || r.Method == http.MethodPut {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			s.mu.Lock()
+			s.bodies = append(s.bodies, body)
+			s.mu.Unlock()
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Sent counts the requests with that very body.
+func (s *Server) Sent(body []byte) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.bodies {
+		if bytes.Equal(b, body) {
+			n++
+		}
+	}
+	return n
+}
+
+// Bench says what is checked.
+type Bench struct {
+	Server func(t *testing.T) *Server
+	Blind  bool   // announcements cannot be read back
+	Chosen bool   // a post is found by the id that its caller chose, and not by reading others
+	Secret string // must appear nowhere
+}
+
+// Announcement is of an article on the server's site.
+func Announcement(s *Server) publish.Announcement {
+	u := s.Site + "/posts/look/"
+	return publish.Announcement{
+		Intent: publish.Intent{Key: "media-001:2026-10-04:look", Slug: "look", Revision: 1, URL: publish.CanonicalURL(u)},
+		Title:  "Look, then act", Description: "About looking.", URL: u, Tags: []string{"go"}, Markdown: "Look, and *then* act.\n",
+		Made: time.Now().UTC().Truncate(time.Millisecond),
+	}
 }
 
 // Run checks a channel.
 func Run(t *testing.T, b Bench) {
 	t.Run("Effect", func(t *testing.T) {
-		effecttest.Run(t, func(t *testing.T) effecttest.Subject {
-			w := world(t, b)
-			prepared := prepare(t, b.Open(t, w, false), w)
-			return effecttest.Subject{
-				Effect: func(*testing.T) publish.Effect { return prepared() },
-				Count:  func() int { return b.Count(w) },
-				Fault: func(kind string) {
-					b.Faults(w).Add(fault.Rule{Method: "POST", Kind: fault.Kind(kind)})
-				},
-				Refuse: func(r bool) {
-					if r {
-						b.Port(w).Refuse()
-					} else if err := b.Port(w).Accept(); err != nil {
-						t.Fatal(err)
-					}
-				},
-				Blind: b.Blind, Bodiless: b.Blind,
-			}
-		})
+		effecttest.Run(t, func(t *testing.T) effecttest.Subject { return subject(t, b) })
 	})
-	for name, f := range map[string]func(*testing.T, Bench){
-		"CleanRunReadsNothingBack": clean, "LimitSaysWhenToComeBack": limit, "BadCredentialIsNamedAndNotTold": credential,
-		"OtherServersAnswersProveNothing": unknown,
+	for _, c := range []struct {
+		name  string
+		check func(*testing.T, Bench, *Server)
+		needs bool
+	}{
+		{"CleanRunReadsNothingBack", clean, true},
+		{"LimitSaysWhenToComeBack", limit, true},
+		{"BadCredentialIsNamedAndNotTold", credential, true},
+		{"OtherServersAnswersProveNothing", unclear, true},
+		{"AnAnswerThatNeverComesProvesNothing", silent, true},
+		{"AMessageIsSentAsItWasKept", kept, true},
+		{"AnotherAccountIsRefused", account, !b.Blind},
+		{"AnotherAccountsMessageIsRefused", stranger, true},
+		{"SurpriseLinksAreRefused", links, !b.Blind},
+		{"ThePostIsFoundAmongMany", among, !b.Blind},
+		{"ReadingEndsAtTheNewestKnownPost", cursor, !b.Blind && !b.Chosen},
+		{"ReadingThatBreaksOffIsNoAbsence", pages, !b.Blind && !b.Chosen},
+		{"TheBacklogIsReadNewestFirst", backlog, !b.Blind},
+		{"APostThatItsOwnerDeletedIsAbsent", deleted, !b.Blind},
 	} {
-		t.Run(name, func(t *testing.T) { f(t, b) })
-	}
-}
-
-// prepare answers a function that prepares the announcement; a channel may keep what it has read.
-func prepare(t *testing.T, c Channel, w *sandbox.World) func() publish.Effect {
-	return func() publish.Effect {
-		t.Helper()
-		e, err := c.Prepare(context.Background(), Announcement(w))
-		if err != nil {
-			t.Fatal(err)
+		if c.needs {
+			t.Run(c.name, func(t *testing.T) { c.check(t, b, b.Server(t)) })
 		}
-		return e
 	}
 }
 
-func clean(t *testing.T, b Bench) {
-	w := world(t, b)
-	e := prepare(t, b.Open(t, w, false), w)()
-	if tr := e.Traits(); tr.LookFirst || tr.LookAfter {
-		t.Errorf("looks on a clean run: %+v", tr)
+func subject(t *testing.T, b Bench) effecttest.Subject {
+	s := b.Server(t)
+	m := compose(t, s.Open(t, channel.Options{}, false), Announcement(s))
+	return effecttest.Subject{
+		Effect: func(t *testing.T) publish.Effect { return effect(t, s.Open(t, channel.Options{}, false), m) },
+		Count:  s.Count,
+		Fault:  func(kind string) { s.Faults.Add(fault.Rule{Method: "POST", Path: s.Path, Kind: fault.Kind(kind)}) },
+		Refuse: func(r bool) {
+			if r {
+				s.Port.Refuse()
+			} else if err := s.Port.Accept(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Blind: b.Blind, Bodiless: b.Blind,
 	}
-	r, err := e.Apply(permit.Grant(context.Background()), publish.Prior{})
-	if err != nil || b.Count(w) != 1 || b.Reads(w) != 0 || !strings.HasPrefix(r.URL, "http") {
-		t.Errorf("%+v, %v: %d sent, %d read back", r, err, b.Count(w), b.Reads(w))
-	}
-	if op := e.Operation(); op.Account == "" || !strings.Contains(op.Destination, op.Account) {
-		t.Errorf("the operation does not name the account: %+v", op)
-	}
-	told(t, b, r, e.Operation())
 }
 
-// told fails if the secret can be seen in any of the values.
-func told(t *testing.T, b Bench, values ...any) {
+func compose(t *testing.T, c channel.Channel, a publish.Announcement) publish.Message {
 	t.Helper()
-	for _, v := range values {
-		if s := fmt.Sprintf("%+v %v", v, v); strings.Contains(s, b.Secret) {
-			t.Errorf("the secret is told: %s", s)
-		}
+	m, err := c.Compose(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return m
 }
 
-func limit(t *testing.T, b Bench) {
-	w := world(t, b)
-	e := prepare(t, b.Open(t, w, false), w)()
-	b.Faults(w).Add(fault.Rule{Method: "POST", Kind: fault.StatusBefore, Status: 429, RetryAfter: "300"})
-	_, err := e.Apply(permit.Grant(context.Background()), publish.Prior{})
-	got := publish.AsTrouble(err)
-	if got.Kind != publish.Deferred || got.After < time.Minute || b.Count(w) != 0 {
-		t.Errorf("%s after %s: %v", got.Kind, got.After, err)
+// effect is of a message that has been kept, and read by another process.
+func effect(t *testing.T, c channel.Channel, m publish.Message) publish.Effect {
+	t.Helper()
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var read publish.Message
+	if err := json.Unmarshal(raw, &read); err != nil {
+		t.Fatal(err)
+	}
+	e, err := c.Effect(context.Background(), read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
-func credential(t *testing.T, b Bench) {
-	w := world(t, b)
-	c := b.Open(t, w, true)
-	e, err := c.Prepare(context.Background(), Announcement(w))
-	if err == nil {
-		_, err = e.Apply(permit.Grant(context.Background()), publish.Prior{})
+// open is the announcement's effect, on a channel with options.
+func open(t *testing.T, s *Server, o channel.Options, change ...func(*publish.Announcement)) publish.Effect {
+	t.Helper()
+	a := Announcement(s)
+	for _, f := range change {
+		f(&a)
 	}
-	got := publish.AsTrouble(err)
-	if err == nil || got.Kind != publish.Halted && got.Kind != publish.Rejected || got.Next == "" || b.Count(w) != 0 {
-		t.Fatalf("%+v", got)
-	}
-	told(t, b, got, err)
+	c := s.Open(t, o, false)
+	return effect(t, c, compose(t, c, a))
 }
 
-func unknown(t *testing.T, b Bench) {
-	for _, status := range []int{408, 425, 500, 502, 503, 504} {
-		w := world(t, b)
-		e := prepare(t, b.Open(t, w, false), w)()
-		b.Faults(w).Add(fault.Rule{Method: "POST", Kind: fault.StatusAfter, Status: status})
-		_, err := e.Apply(permit.Grant(context.Background()), publish.Prior{})
-		if got := publish.AsTrouble(err); err == nil || got.Kind != publish.Unknown {
-			t.Errorf("%d: %s, %v", status, got.Kind, err)
-		}
+func apply(t *testing.T, e publish.Effect) publish.Receipt {
+	t.Helper()
+	r, err := e.Apply(permit.Grant(context.Background()), publish.Prior{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	w := world(t, b)
-	e := prepare(t, b.Open(t, w, false), w)()
-	b.Faults(w).Add(fault.Rule{Method: "POST", Kind: fault.HangAfter})
-	ctx, cancel := context.WithTimeout(permit.Grant(context.Background()), 200*time.Millisecond)
-	defer cancel()
-	_, err := e.Apply(ctx, publish.Prior{})
-	if got := publish.AsTrouble(err); !errors.Is(err, context.DeadlineExceeded) || got.Kind != publish.Unknown || b.Count(w) != 1 {
-		t.Errorf("an answer that never came: %s, %v", got.Kind, err)
+	return r
+}
+
+// lost is what the ledger says after an attempt whose end nobody knows.
+func lost() publish.Prior {
+	at := time.Now().Add(-time.Second)
+	return publish.Prior{State: publish.Unconfirmed, Attempts: 1, First: at, Last: at}
+}
+
+func find(t *testing.T, e publish.Effect, want publish.Presence) publish.Finding {
+	t.Helper()
+	f, err := e.Find(context.Background(), lost())
+	if err != nil || f.Presence != want || len(f.Evidence) == 0 {
+		t.Fatalf("the look saw %+v, %v; want %s", f, err, want)
 	}
+	return f
 }
