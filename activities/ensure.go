@@ -16,7 +16,9 @@ func (s *Steps) ensure(ctx context.Context, task publish.Task) publish.Result {
 	defer heartbeat(ctx)()
 	effects, err := s.effects(ctx, task)
 	if err != nil {
-		return stopped("prepare "+string(task.Step), err)
+		res := stopped("prepare "+string(task.Step), err)
+		res.Unsettled = true // for all that is known
+		return res
 	}
 	all := publish.Result{Outcome: publish.Passed}
 	for _, e := range effects {
@@ -26,6 +28,7 @@ func (s *Steps) ensure(ctx context.Context, task publish.Task) publish.Result {
 			approval = a
 		}
 		res := s.ensureOne(ctx, e, approval)
+		res.Unsettled = s.unsettled(ctx, op, res)
 		all = join(all, op, res)
 		told(ctx, op, res)
 		if res.Outcome != publish.Passed {
@@ -33,6 +36,15 @@ func (s *Steps) ensure(ctx context.Context, task publish.Task) publish.Result {
 		}
 	}
 	return all
+}
+
+// unsettled says whether an operation that did not pass may have taken effect. What the ledger cannot say may have.
+func (s *Steps) unsettled(ctx context.Context, op publish.Operation, res publish.Result) bool {
+	if res.Outcome == publish.Passed {
+		return false
+	}
+	prior, err := s.Ledger.Prior(ctx, op.Key())
+	return err != nil || prior.State.Unsettled()
 }
 
 // ensureOne is look, claim, act, look again.
@@ -56,15 +68,24 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 	}
 	done, err := s.attempt(ctx, e, approval)
 	if busy, ok := errors.AsType[*publish.BusyError](err); ok {
-		return publish.Result{
-			Outcome: publish.Blocked, Condition: "busy", Detail: op.What + ": " + busy.Error(), Next: "it goes on by itself",
-			Attempt: prior.Attempts, Deferrals: prior.Deferrals, Wait: busy.After,
-		}
+		return shut(op, prior, busy)
 	}
 	if err != nil {
 		return publish.Result{Outcome: publish.NotConfirmed, Condition: "claimed", Detail: op.What + ": " + err.Error(), Attempt: prior.Attempts}
 	}
 	return s.judge(ctx, e, done)
+}
+
+// shut is how an operation stands whose lane is taken or closed.
+func shut(op publish.Operation, prior publish.Prior, busy *publish.BusyError) publish.Result {
+	res := publish.Result{
+		Outcome: publish.Blocked, Condition: busy.Why, Detail: op.What + ": " + busy.Error(), Next: "it goes on by itself",
+		Attempt: prior.Attempts, Deferrals: prior.Deferrals, Wait: busy.After,
+	}
+	if busy.Why == publish.SameText {
+		res.Wait, res.Next = 0, "the same text is never sent twice to one account: skip, or confirm with the post that stands"
+	}
+	return res
 }
 
 // attempt makes the one attempt, as soon as the operation's lane is free.

@@ -17,11 +17,14 @@ func (s *Steps) Reconcile(ctx context.Context, task publish.Task) (publish.Resul
 	defer heartbeat(ctx)()
 	effects, err := s.effects(ctx, task)
 	if err != nil {
-		return stopped("prepare "+string(task.Step), err), nil
+		res := stopped("prepare "+string(task.Step), err)
+		res.Unsettled = true // for all that is known
+		return res, nil
 	}
 	all := publish.Result{Outcome: publish.Passed}
 	for _, e := range effects {
 		res := s.reconcileOne(ctx, e, task.Confirm)
+		res.Unsettled = s.unsettled(ctx, e.Operation(), res)
 		all = join(all, e.Operation(), res)
 		if res.Outcome != publish.Passed {
 			return all, nil

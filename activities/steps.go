@@ -26,6 +26,8 @@ type Ledger interface {
 	Confirm(ctx context.Context, op publish.Operation, r publish.Receipt, e []publish.Evidence) error
 	Observe(ctx context.Context, key publish.OperationKey, seen publish.Presence, e []publish.Evidence) error
 	Settle(ctx context.Context, r publish.Record) (publish.Record, error)
+	Connect(ctx context.Context, b publish.Backlog) error
+	Standing(ctx context.Context, account, url string) (publish.Standing, error)
 }
 
 // Repository plans the change of an article and offers its effects, step by step.
@@ -39,9 +41,18 @@ type Site interface {
 	Look(ctx context.Context, e publish.Expected) ([]publish.Judgement, []publish.Evidence, error)
 }
 
-// Channel prepares the announcement of an article: its exact text, checked. It may read, never write.
+// Channel announces articles on one account. Nothing but an effect's Apply changes anything.
 type Channel interface {
-	Prepare(ctx context.Context, a publish.Announcement) (publish.Effect, error)
+	// Updates says that a correction reaches the channel's readers without a second post.
+	Updates() bool
+	// Account asks whose the credential is, and answers the destination of the channel's operations.
+	Account(ctx context.Context) (destination string, err error)
+	// Backlog reads what the account has published, newest first.
+	Backlog(ctx context.Context) (publish.Backlog, error)
+	// Compose fixes an announcement to the byte, and checks it.
+	Compose(ctx context.Context, a publish.Announcement) (publish.Message, error)
+	// Effect is how a message is looked for and sent.
+	Effect(ctx context.Context, m publish.Message) (publish.Effect, error)
 }
 
 // Drafts makes an intent's draft. It is asked once: the first draft is kept.
@@ -63,7 +74,10 @@ type Steps struct {
 }
 
 // The kinds of artifacts.
-const draftKind = "draft"
+const (
+	draftKind   = "draft"
+	messageKind = "message/" // and the channel's name
+)
 
 // blocked is a Result that a person must move on.
 func blocked(c publish.Condition, detail, next string) publish.Result {

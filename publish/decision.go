@@ -33,7 +33,7 @@ type Decision struct {
 // left out, as can what is only tidying; everything else can be seen by looking.
 func Allowed(s Step) []Action {
 	switch s {
-	case Syndicate:
+	case Prepare, Syndicate:
 		return []Action{Confirm, Retry, Skip, Abandon}
 	case Sweep:
 		return []Action{Retry, Skip}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -26,6 +28,15 @@ type Intent struct {
 	Channels []string     `json:"channels"`         // names of configured channels to announce it on
 	Links    []string     `json:"links,omitempty"`  // that announcements may hold besides the article's own
 	Repost   []string     `json:"repost,omitempty"` // of a correction: channels to announce it on again
+
+	Approved *Approved `json:"approved,omitempty"` // nil until somebody has approved it
+	Due      time.Time `json:"due,omitzero"`       // when its day begins, where the campaign is at home
+}
+
+// Approved is who let an intent be published, and when.
+type Approved struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
 }
 
 // CanonicalURL is the one absolute URL that an article is known by.
@@ -73,8 +84,18 @@ func (i Intent) Check() error {
 	if err := checkBranch(i.BaseBranch); err != nil {
 		return err
 	}
-	if i.Revision != 1 {
-		return fmt.Errorf("revision %d: want 1, the first publication; corrections cannot be published yet", i.Revision)
+	if i.Revision < 1 || i.Revision > maxRevision {
+		return fmt.Errorf("revision %d: want 1, the first publication, or the number of a correction, 2 to %d", i.Revision, maxRevision)
+	}
+	for _, l := range i.Links {
+		if err := checkLink(l); err != nil {
+			return err
+		}
+	}
+	for _, c := range i.Repost {
+		if !slices.Contains(i.Channels, c) {
+			return fmt.Errorf("repost %q: is none of the channels %s", c, strings.Join(i.Channels, ", "))
+		}
 	}
 	if err := CheckPath(i.Path); err != nil {
 		return err
@@ -92,6 +113,17 @@ func checkBranch(b string) error {
 		strings.HasSuffix(b, ".") || strings.HasSuffix(b, ".lock")
 	if bad || !branchPattern.MatchString(b) {
 		return fmt.Errorf("branch %q: want a plain branch name such as main", b)
+	}
+	return nil
+}
+
+// maxRevision keeps a slip of the pen from being a revision.
+const maxRevision = 1000
+
+// checkLink refuses what is no plain link: it is compared, to the byte, with what a text links to.
+func checkLink(l string) error {
+	if !strings.HasPrefix(l, "https://") && !strings.HasPrefix(l, "http://") || strings.ContainsAny(l, " \"<>") || strings.ContainsFunc(l, unicode.IsControl) {
+		return fmt.Errorf("link %q: want a whole link, as https://example.org/page", l)
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ const (
 	PullRequest Step = "PullRequest"
 	Merge       Step = "Merge"
 	VerifyLive  Step = "VerifyLive"
+	Prepare     Step = "Prepare" // fixes an announcement and checks it, before the delivery takes its place in the line
 	Syndicate   Step = "Syndicate"
 	Sweep       Step = "Sweep" // removes what a request that arrived late has left behind
 	Reconcile   Step = "Reconcile"
@@ -73,7 +74,13 @@ type Result struct {
 	Presence  Presence      `json:"presence,omitempty"`  // what the last look saw
 	Repeat    bool          `json:"repeat,omitempty"`    // a rule may approve another attempt
 	Wait      time.Duration `json:"wait,omitempty"`      // try or look again after this, without a person
+	Unsettled bool          `json:"unsettled,omitempty"` // the operation may have taken effect
+	Line      string        `json:"line,omitempty"`      // of Prepare: the account whose line the delivery must stand in
+	Gap       time.Duration `json:"gap,omitempty"`       // of Prepare: the line's pace
 }
+
+// NotAnnouncedAgain is the condition of a correction that a channel is not told of.
+const NotAnnouncedAgain Condition = "not_announced_again"
 
 // ClaimedNotSeen is the condition of what a remote said was done, and does not show.
 const ClaimedNotSeen Condition = "claimed_not_seen"

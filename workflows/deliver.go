@@ -11,15 +11,16 @@ import (
 )
 
 // Deliver announces a live article on one channel. Its workflow ID is the key, a slash and the channel's
-// name. It ends when the delivery is settled, however long that takes.
+// name. It fixes the announcement, waits for its turn on the account, and holds the account until what was sent is
+// settled, however long that takes.
 func Deliver(ctx workflow.Context, req publish.DeliveryRequest) (publish.Delivery, error) {
 	r, err := begin(ctx, req.Request, req.Channel)
 	if err != nil {
 		return publish.Delivery{}, err
 	}
 	r.record.Plan, r.record.State = req.Plan, publish.LiveVerified
-	res, action := r.settle(publish.Syndicate)
-	d := publish.Delivery{Channel: req.Channel, Outcome: res.Outcome, Skipped: action == publish.Skip, Detail: res.Detail}
+	res, action := r.announce()
+	d := publish.Delivery{Channel: req.Channel, Outcome: res.Outcome, Skipped: action == publish.Skip || res.Condition == publish.NotAnnouncedAgain, Detail: res.Detail}
 	if len(res.Receipts) > 0 {
 		d.Receipt = res.Receipts[len(res.Receipts)-1].Receipt
 	}
@@ -29,6 +30,23 @@ func Deliver(ctx workflow.Context, req publish.DeliveryRequest) (publish.Deliver
 	r.mark(res.Outcome, publish.Syndicate)
 	err = workflow.Await(r.ctx, func() bool { return workflow.AllHandlersFinished(r.ctx) })
 	return d, err
+}
+
+// announce prepares, waits for the account, and sends.
+func (r *run) announce() (publish.Result, publish.Action) {
+	if workflow.GetVersion(r.ctx, "line", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return r.settle(publish.Syndicate)
+	}
+	res, action := r.settle(publish.Prepare)
+	if action == publish.Skip || action == publish.Abandon || res.Condition == publish.NotAnnouncedAgain {
+		return res, action
+	}
+	if res.Line != "" {
+		r.place = &place{account: res.Line, gap: res.Gap, turns: workflow.GetSignalChannel(r.ctx, publish.TurnName)}
+	}
+	r.enter()
+	defer r.leave()
+	return r.settle(publish.Syndicate)
 }
 
 // syndicate starts one delivery for each channel, side by side, and waits until all are settled. One that

@@ -13,7 +13,7 @@ import (
 // attempted once: whether it is attempted again is decided in settle, after a look.
 func class(step publish.Step) publish.Class {
 	switch step {
-	case publish.Validate, publish.VerifyLive, publish.Reconcile:
+	case publish.Validate, publish.VerifyLive, publish.Prepare, publish.Reconcile:
 		return publish.ReadOnly
 	case publish.Admit, publish.Draft, publish.Close:
 		return publish.Idempotent // they change the ledger only

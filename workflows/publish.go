@@ -10,6 +10,7 @@ import (
 const (
 	PublishName = "Publish"
 	DeliverName = "Deliver"
+	LineName    = "Line"
 )
 
 // Publish runs one intent to its terminal record. Its workflow ID is the intent's key; under any other

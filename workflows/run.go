@@ -26,6 +26,7 @@ type run struct {
 	ctx       workflow.Context
 	req       publish.Request
 	channel   string // of a delivery
+	place     *place // of a delivery, in its account's line
 	record    publish.Record
 	decisions workflow.Channel
 }
@@ -109,6 +110,8 @@ func (r *run) summary(step publish.Step) string {
 		return "See the article live at " + string(in.URL)
 	case publish.Sweep:
 		return "See that no branch or pull request was left behind"
+	case publish.Prepare:
+		return "Fix what will be said on " + r.channel
 	case publish.Syndicate:
 		return "Announce it on " + r.channel
 	default:

@@ -40,11 +40,15 @@ func (r *run) settle(step publish.Step) (publish.Result, publish.Action) {
 			r.pause(step, max(res.Wait, publish.Backoff(waits)), "another look", res)
 			continue
 		}
+		if !res.Unsettled && res.Outcome != publish.NotConfirmed {
+			r.leave() // nothing is under way: while a person is waited for, others may go on
+		}
 		res, d := r.ask(task, res)
 		switch d.Action {
 		case publish.Retry:
 			task.Approval = &publish.Approval{Operation: res.Operation, Attempt: res.Attempt, By: d.By, Reason: d.Note, Evidence: res.Evidence}
 			r.approve(step, *task.Approval)
+			r.enter()
 			begun, waits = workflow.Now(r.ctx), 0
 		case publish.Confirm:
 			return res, ""
@@ -114,7 +118,8 @@ func (r *run) look(task publish.Task) publish.Result {
 	var res publish.Result
 	ctx := workflow.WithActivityOptions(r.ctx, options(publish.Reconcile, "Look how "+string(task.Step)+" ended"))
 	if err := workflow.ExecuteActivity(ctx, string(publish.Reconcile), task).Get(r.ctx, &res); err != nil {
-		return conclude(publish.Reconcile, err)
+		res = conclude(publish.Reconcile, err)
+		res.Unsettled = true
 	}
 	return res
 }
