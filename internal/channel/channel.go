@@ -79,6 +79,16 @@ func (o Options) Lane(destination string, p Policy) publish.Lane {
 	return publish.Lane{Name: destination, Gap: p.Gap, Cap: p.DailyCap, Zone: o.Zone, Strict: p.Repeat == AtMostOnce}
 }
 
+// Addressed is a kept message with its lane, if it is for the account of that destination.
+func (o Options) Addressed(m publish.Message, destination string, p Policy) (publish.Message, error) {
+	if m.Operation.Destination != destination {
+		return m, Halt("wrong_account", "give the channel the credential that the message was made for, or decide skip",
+			"the message is for %s, the credential belongs to %s", m.Operation.Destination, destination)
+	}
+	m.Operation.Lane = o.Lane(destination, p)
+	return m, nil
+}
+
 // Channel is what every channel is; channeltest is what each must keep. Nothing but an effect's Apply changes
 // anything.
 type Channel interface {

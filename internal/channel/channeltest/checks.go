@@ -101,11 +101,11 @@ func silent(t *testing.T, _ Bench, s *Server) {
 }
 
 // kept: what is sent is what was kept, whatever the channel's configuration has become.
-func kept(t *testing.T, _ Bench, s *Server) {
+func kept(t *testing.T, b Bench, s *Server) {
 	m := compose(t, s.Open(t, channel.Options{}, false), Announcement(s))
 	e := effect(t, s.Open(t, channel.Options{Template: "Now otherwise: {url}", Language: "de"}, false), m)
 	apply(t, e)
-	if s.Sent(m.Body) != 1 || e.Operation().Key() != m.Operation.Key() || e.Operation().Text != m.Operation.Text {
+	if !b.Blind && s.Sent(m.Body) != 1 || e.Operation().Key() != m.Operation.Key() || e.Operation().Text != m.Operation.Text {
 		t.Errorf("%+v is not what was kept: %+v", e.Operation(), m)
 	}
 }

@@ -7,11 +7,13 @@ package mastodon
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"colophon/internal/channel"
@@ -20,31 +22,26 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Options configure the channel.
+// Options configure the channel. Account is the account that the token must belong to: "press" or
+// "press@mastodon.example".
 type Options struct {
-	Name       string
+	channel.Options
 	Server     string // https://mastodon.example, without a slash at the end
-	Account    string // the account that the token must belong to, "press" or "press@mastodon.example"
 	Visibility string // "public" unless set
-	Language   string // of posts, unless the article says its own
-	Template   string // "{title}\n\n{url}" unless set
-	PageLimit  int    // pages of own posts that a look reads, 25 unless set
 }
 
 // Channel is the channel. Its identity and the server's limits are read once a day.
 type Channel struct {
 	client  *http.Client
 	options Options
-
-	mu      sync.Mutex
-	known   identity
-	expires time.Time
+	daily   channel.Daily[identity]
 }
 
 // identity is what the server says of the token's account and of itself.
 type identity struct {
 	id, acct         string
 	maxChars, urlLen int
+	tier             string
 }
 
 // New makes the channel over a client that adds the token; nothing is sent.
@@ -55,9 +52,6 @@ func New(client *http.Client, o Options) (*Channel, error) {
 	if o.Visibility == "" {
 		o.Visibility = "public"
 	}
-	if o.PageLimit == 0 {
-		o.PageLimit = 25
-	}
 	o.Server = strings.TrimSuffix(o.Server, "/")
 	if u, err := url.Parse(o.Server); err != nil || u.Host == "" {
 		return nil, fmt.Errorf("server %q: want the server's URL, as https://mastodon.example", o.Server)
@@ -65,40 +59,63 @@ func New(client *http.Client, o Options) (*Channel, error) {
 	return &Channel{client: client, options: o}, channel.CheckTemplate(o.Template)
 }
 
-// Policy declares the channel.
-func (*Channel) Policy() channel.Policy {
-	return channel.Policy{Tier: channel.Keyed, Repeat: channel.AtMostOnce, Gap: time.Minute, DailyCap: 50, Settle: 5 * time.Second, Margin: 10 * time.Minute}
+// Policy declares the channel. The tier is the best that a server has: which it has, its messages tell.
+func (c *Channel) Policy() channel.Policy {
+	return c.options.Apply(channel.Policy{
+		Tier: channel.Keyed, Repeat: channel.AtMostOnce, Gap: time.Minute, DailyCap: 50,
+		Settle: 5 * time.Second, Margin: 10 * time.Minute, Pages: 25,
+	})
 }
 
-// Prepare fixes the exact text and checks it: the account, the length by the server's own rule, and that it
-// links to nothing but the article.
-func (c *Channel) Prepare(ctx context.Context, a publish.Announcement) (publish.Effect, error) {
-	me, err := c.whoami(ctx)
+// Account asks whose the token is.
+func (c *Channel) Account(ctx context.Context) (string, error) {
+	me, err := c.daily.Get(ctx, c.identify)
+	return c.destination(me), err
+}
+
+func (c *Channel) destination(me identity) string { return "mastodon:" + c.host() + "/" + me.id }
+
+func (c *Channel) host() string {
+	_, host, _ := strings.Cut(c.options.Server, "://")
+	return host
+}
+
+// Compose fixes the text and checks it: the account, the length by the server's own rule, the links.
+func (c *Channel) Compose(ctx context.Context, a publish.Announcement) (publish.Message, error) {
+	me, err := c.daily.Get(ctx, c.identify)
 	if err != nil {
-		return nil, err
+		return publish.Message{}, err
 	}
 	text := channel.Compose(c.options.Template, a)
 	if n := length(text, me.urlLen); n > me.maxChars {
-		return nil, channel.Halt("text_too_long", "shorten the title or the template", "the post has %d characters, %s takes %d", n, c.host(), me.maxChars)
+		return publish.Message{}, channel.Halt("text_too_long", "shorten the title or the template", "the post has %d characters, %s takes %d", n, c.host(), me.maxChars)
 	}
-	for _, l := range channel.Links.FindAllString(text, -1) {
-		if l != a.URL {
-			return nil, channel.Halt("surprise_link", "take the link out of the title or description", "the post links to %s", l)
-		}
+	if err := channel.CheckLinks(text, a); err != nil {
+		return publish.Message{}, err
 	}
 	language := c.options.Language
 	if a.Language != "" {
 		language = a.Language
 	}
-	return post{c, me, a.URL, text, language, publish.Operation{
-		What: "post", Intent: a.Intent.Key, Destination: "mastodon:" + c.host() + "/" + me.id, ContentID: a.Intent.ContentID(),
-		Revision: a.Intent.Revision, Channel: c.options.Name, Account: me.id, Text: channel.Digest(text),
-	}}, nil
+	body, err := json.Marshal(map[string]string{"status": text, "visibility": c.options.Visibility, "language": language})
+	if err != nil {
+		return publish.Message{}, err
+	}
+	op := channel.Operation("post", c.destination(me), a, c.options.Name, text)
+	return publish.Message{
+		Operation: op, URL: a.URL, Text: text, Body: body, ID: channel.Digest(string(op.Key()) + ":" + me.id), Made: a.Made,
+		Newest: a.Newest, Tier: me.tier,
+	}, nil
 }
 
-func (c *Channel) host() string {
-	_, host, _ := strings.Cut(c.options.Server, "://")
-	return host
+// Effect is how a message is looked for and sent.
+func (c *Channel) Effect(ctx context.Context, m publish.Message) (publish.Effect, error) {
+	me, err := c.daily.Get(ctx, c.identify)
+	if err != nil {
+		return nil, err
+	}
+	m, err = c.options.Addressed(m, c.destination(me), c.Policy())
+	return post{c, me, m}, err
 }
 
 // length counts as Mastodon does: characters as a reader sees them, and every link as a fixed number.
@@ -106,13 +123,9 @@ func length(text string, urlLen int) int {
 	return uniseg.GraphemeClusterCount(channel.Links.ReplaceAllString(text, strings.Repeat("x", urlLen)))
 }
 
-// whoami asks which account the token belongs to, once a day, and refuses another than configured.
-func (c *Channel) whoami(ctx context.Context) (identity, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Now().Before(c.expires) {
-		return c.known, nil
-	}
+// identify asks which account the token belongs to, and refuses another than configured; then what the server
+// takes.
+func (c *Channel) identify(ctx context.Context) (identity, error) {
 	var me account
 	if err := c.get(ctx, "/api/v1/accounts/verify_credentials", &me, nil); err != nil {
 		return identity{}, err
@@ -122,6 +135,7 @@ func (c *Channel) whoami(ctx context.Context) (identity, error) {
 		return identity{}, channel.Halt("wrong_account", "give this channel the token of its own account", "the token belongs to @%s, the channel to @%s", me.Acct, want)
 	}
 	var about struct {
+		Version       string
 		Configuration struct {
 			Statuses struct {
 				MaxCharacters            int `json:"max_characters"`
@@ -136,7 +150,20 @@ func (c *Channel) whoami(ctx context.Context) (identity, error) {
 	if limits.MaxCharacters <= 0 || limits.CharactersReservedPerURL <= 0 {
 		return identity{}, channel.Halt("limits_unknown", "see that the server is a Mastodon server", "%s does not tell its limits", c.host())
 	}
-	c.known = identity{me.ID, me.Acct, limits.MaxCharacters, limits.CharactersReservedPerURL}
-	c.expires = time.Now().Add(24 * time.Hour)
-	return c.known, nil
+	return identity{me.ID, me.Acct, limits.MaxCharacters, limits.CharactersReservedPerURL, tier(about.Version)}, nil
+}
+
+var release = regexp.MustCompile(`^(\d+)\.\d+\.\d+`)
+
+// tier tells Mastodon and its forks, which know the Idempotency-Key per account, from servers that only speak its
+// API: those say what they are compatible with, or count their versions from nought.
+func tier(version string) string {
+	m := release.FindStringSubmatch(version)
+	if m == nil || strings.Contains(version, "compatible") {
+		return "own posts, " + version
+	}
+	if major, err := strconv.Atoi(m[1]); err != nil || major == 0 {
+		return "own posts, " + version
+	}
+	return "key for an hour, " + version
 }

@@ -2,161 +2,199 @@ package mastodon_test
 
 import (
 	"context"
-	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"colophon/internal/channel"
 	"colophon/internal/channel/channeltest"
 	"colophon/internal/channel/mastodon"
 	"colophon/internal/permit"
-	"colophon/internal/sandbox"
 	server "colophon/internal/sandbox/channels/mastodon"
-	"colophon/internal/sandbox/fault"
+	"colophon/internal/wire"
 	"colophon/publish"
 )
 
-func bench(o server.Options) channeltest.Bench {
-	return channeltest.Bench{
-		Open: func(t *testing.T, w *sandbox.World, bad bool) channeltest.Channel {
-			return open(t, w, bad, mastodon.Options{})
-		},
-		Faults: func(w *sandbox.World) *fault.Layer { return w.MastodonFaults },
-		Port:   func(w *sandbox.World) *fault.Port { return w.MastodonPort },
-		Count:  func(w *sandbox.World) int { return len(w.Mastodon.Statuses()) },
-		Reads:  func(w *sandbox.World) int { return w.Mastodon.Reads() },
-		Secret: sandbox.MastodonToken, Mastodon: o,
-	}
-}
+const (
+	token = "a-token-of-the-test"
+	owner = "press"
+)
 
-func open(t *testing.T, w *sandbox.World, bad bool, o mastodon.Options) channeltest.Channel {
-	t.Helper()
-	token := sandbox.MastodonToken
-	if bad {
-		token = "wrong"
-	}
-	o.Name, o.Server = "mastodon", w.MastodonPort.URL()
-	if o.Account == "" {
-		o.Account = sandbox.Account
-	}
-	c, err := mastodon.New(channeltest.Client(token), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+var makes = []server.Make{server.Current, server.Racing, server.Replay500, server.Pleroma, server.GoToSocial}
 
 func TestContract(t *testing.T) {
-	for name, o := range map[string]server.Options{"current": {}, "ignores keys": {IgnoresKeys: true}} {
-		t.Run(name, func(t *testing.T) { channeltest.Run(t, bench(o)) })
+	for _, m := range makes {
+		t.Run("make "+string(m), func(t *testing.T) {
+			channeltest.Run(t, channeltest.Bench{
+				Server: func(t *testing.T) *channeltest.Server { s, _ := serve(t, m); return s },
+				Secret: token,
+			})
+		})
 	}
 }
 
-func world(t *testing.T) *sandbox.World {
+func serve(t *testing.T, m server.Make) (*channeltest.Server, *server.Server) {
 	t.Helper()
-	w, err := sandbox.Start(sandbox.Options{Dir: t.TempDir() + "/blog.git"})
+	remote := server.New(server.Options{Account: owner, Token: token, Make: m})
+	s := channeltest.Serve(t, remote)
+	s.Path = "/api/v1/statuses"
+	s.Count, s.Reads = func() int { return len(remote.Statuses()) }, remote.Reads
+	s.Post = func(_ *testing.T, url string) publish.Receipt {
+		st := remote.Add("By hand: "+url, time.Now())
+		return publish.Receipt{ID: st.ID}
+	}
+	s.Delete = func(_ *testing.T, id string) { remote.Delete(id) }
+	s.Open = func(t *testing.T, o channel.Options, bad bool) channel.Channel {
+		t.Helper()
+		given := token
+		if bad {
+			given = "wrong"
+		}
+		o.Name = "mastodon"
+		if o.Account == "" {
+			o.Account = owner
+		}
+		client := wire.New(wire.Options{Authorize: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+given) }})
+		c, err := mastodon.New(client, mastodon.Options{Options: o, Server: s.Port.URL()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	return s, remote
+}
+
+// effect is the announcement's, as another process would have it.
+func effect(t *testing.T, s *channeltest.Server) publish.Effect {
+	t.Helper()
+	c := s.Open(t, channel.Options{}, false)
+	m, err := c.Compose(context.Background(), channeltest.Announcement(s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.Close)
-	return w
-}
-
-func prepare(t *testing.T, w *sandbox.World, o mastodon.Options) publish.Effect {
-	t.Helper()
-	e, err := open(t, w, false, o).Prepare(context.Background(), channeltest.Announcement(w))
+	e, err := c.Effect(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func TestChecksComeBeforeTheRequest(t *testing.T) {
-	w := world(t)
-	for want, c := range map[publish.Condition]struct {
-		o      mastodon.Options
-		change func(*publish.Announcement)
-	}{
-		"text_too_long": {mastodon.Options{}, func(a *publish.Announcement) { a.Title = strings.Repeat("é", 476) }},
-		"surprise_link": {mastodon.Options{Template: "{description} {url}"}, func(a *publish.Announcement) { a.Description = "see https://evil.example/" }},
-		"wrong_account": {mastodon.Options{Account: "somebody"}, func(*publish.Announcement) {}},
-	} {
-		a := channeltest.Announcement(w)
-		c.change(&a)
-		_, err := open(t, w, false, c.o).Prepare(context.Background(), a)
-		if got := publish.AsTrouble(err); got.Kind != publish.Halted || got.Condition != want || got.Next == "" {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	fits := channeltest.Announcement(w)
-	fits.Title = strings.Repeat("é", 475) // and two line ends, and a link that counts as 23
-	if _, err := open(t, w, false, mastodon.Options{}).Prepare(context.Background(), fits); err != nil {
+func TestLengthIsCountedByTheServersRule(t *testing.T) {
+	s, remote := serve(t, server.Current)
+	a := channeltest.Announcement(s)
+	a.Title = strings.Repeat("é", 475) // and two line ends, and a link that counts as 23
+	if _, err := s.Open(t, channel.Options{}, false).Compose(context.Background(), a); err != nil {
 		t.Errorf("a text of exactly 500: %v", err)
 	}
-	if n := len(w.Mastodon.Statuses()); n != 0 {
+	a.Title += "é"
+	_, err := s.Open(t, channel.Options{}, false).Compose(context.Background(), a)
+	if got := publish.AsTrouble(err); got.Kind != publish.Halted || got.Condition != "text_too_long" || got.Next == "" {
+		t.Errorf("%v", err)
+	}
+	if n := len(remote.Statuses()); n != 0 {
 		t.Errorf("%d posts", n)
 	}
 }
 
-func TestOwnPostsAreReadBackWhole(t *testing.T) {
-	w := world(t)
-	e := prepare(t, w, mastodon.Options{})
-	begun := time.Now()
+// TestTierIsFoundPerServer: not every server that speaks Mastodon's API keeps Idempotency-Keys
+// (gotosocial#2723).
+func TestTierIsFoundPerServer(t *testing.T) {
+	for m, want := range map[server.Make]string{server.Current: "key", server.Racing: "key", server.Replay500: "key", server.Pleroma: "own posts", server.GoToSocial: "own posts"} {
+		s, _ := serve(t, m)
+		got, err := s.Open(t, channel.Options{}, false).Compose(context.Background(), channeltest.Announcement(s))
+		if err != nil || !strings.HasPrefix(got.Tier, want) {
+			t.Errorf("%q: %q, %v; want %s", m, got.Tier, err, want)
+		}
+	}
+}
+
+func TestTwoPostsForOneArticleAreForAPerson(t *testing.T) {
+	s, remote := serve(t, server.Current)
+	e := effect(t, s)
 	if _, err := e.Apply(permit.Grant(context.Background()), publish.Prior{}); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 100 { // which pushes ours to the third page
-		w.Mastodon.Add(fmt.Sprintf("other %d https://example.org/%d", n, n), time.Now())
-	}
-	prior := publish.Prior{State: publish.Unconfirmed, Attempts: 1, First: begun}
-	if f, err := e.Find(context.Background(), prior); err != nil || f.Presence != publish.Present || f.Receipt.ID != w.Mastodon.Statuses()[0].ID {
+	remote.Add("By hand: "+channeltest.Announcement(s).URL, time.Now())
+	f, err := e.Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 1, First: time.Now()})
+	if err != nil || f.Presence != publish.Several {
 		t.Errorf("%+v, %v", f, err)
-	}
-	short := prepare(t, w, mastodon.Options{PageLimit: 2})
-	if f, err := short.Find(context.Background(), prior); err != nil || f.Presence != publish.Incomplete {
-		t.Errorf("with a limit of two pages: %+v, %v", f, err)
-	}
-	w.Mastodon.Add("By hand: "+channeltest.Announcement(w).URL, time.Now())
-	if f, err := e.Find(context.Background(), prior); err != nil || f.Presence != publish.Several {
-		t.Errorf("two posts for the article: %+v, %v", f, err)
 	}
 }
 
 func TestAnOldPostOfTheSameLinkIsNotTakenForOurs(t *testing.T) {
-	w := world(t)
-	w.Mastodon.Add("Years ago: "+channeltest.Announcement(w).URL, time.Now().Add(-1000*time.Hour))
-	e := prepare(t, w, mastodon.Options{})
-	f, err := e.Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 1, First: time.Now()})
+	s, remote := serve(t, server.Current)
+	remote.Add("Years ago: "+channeltest.Announcement(s).URL, time.Now().Add(-1000*time.Hour))
+	f, err := effect(t, s).Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 1, First: time.Now()})
 	if err != nil || f.Presence != publish.Absent {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
 
+// TestAnotherKeyFollowsOnlyADefiniteRejection: a key stays with its operation, but servers that keep refusals too
+// would answer it with the refusal for ever.
 func TestAnotherKeyFollowsOnlyADefiniteRejection(t *testing.T) {
-	w := world(t)
-	e := prepare(t, w, mastodon.Options{})
+	s, remote := serve(t, server.Current)
+	e := effect(t, s)
 	for _, prior := range []publish.Prior{{}, {State: publish.Unconfirmed, Attempts: 1}} {
 		if _, err := e.Apply(permit.Grant(context.Background()), prior); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(w.Mastodon.Statuses()); n != 1 {
+	if n := len(remote.Statuses()); n != 1 {
 		t.Errorf("the same key made %d posts", n)
 	}
 	if _, err := e.Apply(permit.Grant(context.Background()), publish.Prior{State: publish.Failed, Attempts: 1, Rejections: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(w.Mastodon.Statuses()); n != 2 {
+	if n := len(remote.Statuses()); n != 2 {
 		t.Errorf("after a rejection the key stayed: %d posts", n)
+	}
+}
+
+// TestAReplayThatIsAnsweredWith500IsFound: Mastodon 4.6.1 answers a key's second request so (mastodon#40399).
+func TestAReplayThatIsAnsweredWith500IsFound(t *testing.T) {
+	s, remote := serve(t, server.Replay500)
+	e := effect(t, s)
+	if _, err := e.Apply(permit.Grant(context.Background()), publish.Prior{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Apply(permit.Grant(context.Background()), publish.Prior{State: publish.Unconfirmed, Attempts: 1})
+	if got := publish.AsTrouble(err); got.Kind != publish.Unknown {
+		t.Fatalf("%s: %v", got.Kind, err)
+	}
+	f, err := e.Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 2, First: time.Now()})
+	if posts := remote.Statuses(); err != nil || f.Presence != publish.Present || len(posts) != 1 || f.Receipt.ID != posts[0].ID {
+		t.Errorf("%+v, %v; %d posts", f, err, len(posts))
+	}
+}
+
+// TestTheKeyAloneDoesNotKeepPostsApart shows why no second request is made while one is under way: servers have
+// made two posts of two requests with one key (mastodon#37879).
+func TestTheKeyAloneDoesNotKeepPostsApart(t *testing.T) {
+	s, remote := serve(t, server.Racing)
+	e := effect(t, s)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() { _, _ = e.Apply(permit.Grant(context.Background()), publish.Prior{}) })
+	}
+	both.Wait()
+	if n := len(remote.Statuses()); n != 2 {
+		t.Errorf("%d posts: the server does not race", n)
+	}
+	f, err := e.Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 1, First: time.Now()})
+	if err != nil || f.Presence != publish.Several {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
 // TestAReceiptIsLookedAtByItsID: a person's receipt is believed when that very post is the announcement.
 func TestAReceiptIsLookedAtByItsID(t *testing.T) {
-	w := world(t)
-	e := prepare(t, w, mastodon.Options{})
-	url := channeltest.Announcement(w).URL
-	ours, other := w.Mastodon.Add("By hand, long ago: "+url, time.Now().Add(-1000*time.Hour)), w.Mastodon.Add("Lunch", time.Now())
+	s, remote := serve(t, server.Current)
+	e := effect(t, s)
+	url := channeltest.Announcement(s).URL
+	ours, other := remote.Add("By hand, long ago: "+url, time.Now().Add(-1000*time.Hour)), remote.Add("Lunch", time.Now())
 	for id, want := range map[string]publish.Presence{ours.ID: publish.Present, other.ID: publish.Foreign, "1": publish.Absent, "../../x": publish.Absent} {
 		f, err := e.Find(context.Background(), publish.Prior{State: publish.Unconfirmed, Attempts: 1, Receipt: publish.Receipt{ID: id}})
 		if err != nil || f.Presence != want || len(f.Evidence) != 1 || (want == publish.Present) == f.Receipt.Empty() {

@@ -3,11 +3,10 @@ package mastodon
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,13 +29,11 @@ type status struct {
 // post is the announcement of one article, with every byte fixed.
 type post struct {
 	*Channel
-	me             identity
-	url            string
-	text, language string
-	op             publish.Operation
+	me identity
+	m  publish.Message
 }
 
-func (p post) Operation() publish.Operation { return p.op }
+func (p post) Operation() publish.Operation { return p.m.Operation }
 
 func (p post) Traits() publish.Traits {
 	return publish.Traits{Class: publish.Reconciled, Settle: p.Policy().Settle}
@@ -44,11 +41,7 @@ func (p post) Traits() publish.Traits {
 
 // Apply sends the post, and does nothing after it.
 func (p post) Apply(ctx context.Context, prior publish.Prior) (publish.Receipt, error) {
-	body, err := json.Marshal(map[string]string{"status": p.text, "visibility": p.options.Visibility, "language": p.language})
-	if err != nil {
-		return publish.Receipt{}, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.Server+"/api/v1/statuses", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.Server+"/api/v1/statuses", bytes.NewReader(p.m.Body))
 	if err != nil {
 		return publish.Receipt{}, err
 	}
@@ -74,13 +67,12 @@ func (p post) Apply(ctx context.Context, prior publish.Prior) (publish.Receipt, 
 // key is the Idempotency-Key: one for the operation and account, another after each definite rejection,
 // since some servers remember the rejection too.
 func (p post) key(prior publish.Prior) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s:%s:%d", p.op.Key(), p.me.id, prior.Rejections))
-	return fmt.Sprintf("%x", sum)
+	return channel.Digest(fmt.Sprintf("%s:%d", p.m.ID, prior.Rejections))
 }
 
-// Find reads the account's own posts, newest first, until they are older than the first attempt by more
-// than clocks may differ. A post is ours when it links to the article and either says our words or was
-// made since.
+// Find reads the account's own posts, newest first, to the newest that was known when the message was fixed, or else
+// until they are older than the first attempt by more than clocks may differ. A post is ours when it links to the
+// article and either says our words or was made since.
 //
 // A post that somebody names is read by its id alone.
 func (p post) Find(ctx context.Context, prior publish.Prior) (publish.Finding, error) {
@@ -93,32 +85,69 @@ func (p post) Find(ctx context.Context, prior publish.Prior) (publish.Finding, e
 	}
 	since = since.Add(-p.Policy().Margin)
 	var mine []status
-	path, read := fmt.Sprintf("/api/v1/accounts/%s/statuses?limit=40&exclude_reblogs=true", p.me.id), 0
-	for page := 1; ; page++ {
+	var over status
+	whole, err := p.own(ctx, p.me.id, func(st status) bool {
+		over = st
+		if known(st.ID, p.m.Newest) || p.m.Newest == "" && st.CreatedAt.Before(since) {
+			return false
+		}
+		if p.ours(st, since) {
+			mine = append(mine, st)
+		}
+		return true
+	})
+	if err != nil {
+		return publish.Finding{}, err
+	}
+	f := p.judge(mine)
+	if !whole && f.Presence == publish.Absent {
+		f.Presence, f.Condition = publish.Incomplete, "history_incomplete"
+		f.Detail = fmt.Sprintf("own posts were read back to %s of %s, and there are more", over.URL, over.CreatedAt.UTC().Format(time.RFC3339))
+	}
+	return f, nil
+}
+
+// known says that a post is not newer than the newest that is known. The ids of all makes of servers grow.
+func known(id, newest string) bool {
+	return newest != "" && (len(id) < len(newest) || len(id) == len(newest) && id <= newest)
+}
+
+// own reads the account's posts, newest first, until f has enough. It is not whole when the limit of pages came first.
+func (c *Channel) own(ctx context.Context, id string, f func(status) bool) (whole bool, err error) {
+	path := fmt.Sprintf("/api/v1/accounts/%s/statuses?limit=40&exclude_reblogs=true", url.PathEscape(id))
+	for range c.Policy().Pages {
 		var got []status
 		var next string
-		if err := p.get(ctx, path, &got, &next); err != nil {
-			return publish.Finding{}, err
+		if err := c.get(ctx, path, &got, &next); err != nil {
+			return false, err
 		}
 		for _, st := range got {
-			read++
-			if st.Account.ID == p.me.id && p.ours(st, since) {
-				mine = append(mine, st)
+			if st.Account.ID == id && !f(st) {
+				return true, nil
 			}
 		}
-		if next == "" || len(got) == 0 || got[len(got)-1].CreatedAt.Before(since) {
-			return p.judge(mine, read), nil
-		}
-		if page == p.options.PageLimit {
-			f := p.judge(mine, read)
-			if f.Presence == publish.Absent {
-				f.Presence, f.Condition = publish.Incomplete, "history_incomplete"
-				f.Detail = fmt.Sprintf("read %d posts without reaching %s", read, since.UTC().Format(time.RFC3339))
-			}
-			return f, nil
+		if next == "" || len(got) == 0 {
+			return true, nil
 		}
 		path = next
 	}
+	return false, nil
+}
+
+// Backlog reads what the account has posted.
+func (c *Channel) Backlog(ctx context.Context) (publish.Backlog, error) {
+	me, err := c.daily.Get(ctx, c.identify)
+	if err != nil {
+		return publish.Backlog{}, err
+	}
+	b := publish.Backlog{Destination: c.destination(me)}
+	b.Whole, err = c.own(ctx, me.id, func(st status) bool {
+		links, _ := content(st)
+		b.Posts = append(b.Posts, publish.Post{Receipt: publish.Receipt{ID: st.ID, URL: st.URL}, Links: links, Created: st.CreatedAt})
+		b.Reach = st.CreatedAt
+		return true
+	})
+	return b, err
 }
 
 // named reads one post: it is ours when it is on the account and links to the article, whatever it says.
@@ -141,20 +170,24 @@ func (p post) named(ctx context.Context, id string) (publish.Finding, error) {
 }
 
 func (p post) ours(st status, since time.Time) bool {
-	doc, err := goquery.NewDocumentFromReader(strings.NewReader(st.Content))
-	if err != nil {
-		return false
-	}
-	linked := false
-	doc.Find("a[href]").Each(func(_ int, a *goquery.Selection) { linked = linked || a.AttrOr("href", "") == p.url })
-	doc.Find("br, p").AppendHtml(" ")
-	same := strings.Join(strings.Fields(doc.Text()), "") == strings.Join(strings.Fields(p.text), "")
-	return linked && (same || !st.CreatedAt.Before(since))
+	links, text := content(st)
+	same := text == strings.Join(strings.Fields(p.m.Text), "")
+	return slices.Contains(links, p.m.URL) && (same || !st.CreatedAt.Before(since))
 }
 
-func (p post) judge(mine []status, read int) publish.Finding {
+// content reads a post's HTML: where it links to, and its text without white space.
+func content(st status) (links []string, text string) {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(st.Content))
+	if err != nil {
+		return nil, ""
+	}
+	doc.Find("a[href]").Each(func(_ int, a *goquery.Selection) { links = append(links, a.AttrOr("href", "")) })
+	return links, strings.Join(strings.Fields(doc.Text()), "")
+}
+
+func (p post) judge(mine []status) publish.Finding {
 	f := publish.Finding{Presence: publish.Absent}
-	saw := fmt.Sprintf("none of %d posts links to the article", read)
+	saw := "none of the posts since links to the article"
 	switch len(mine) {
 	case 0:
 	case 1:

@@ -24,8 +24,9 @@ type Ping struct {
 type Server struct {
 	client *http.Client
 
-	mu    sync.Mutex
-	pings []Ping
+	mu     sync.Mutex
+	pings  []Ping
+	answer int // to what is otherwise accepted; 200 if 0
 }
 
 // New makes an endpoint that checks keys by fetching their files.
@@ -36,6 +37,13 @@ func (s *Server) Pings() []Ping {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.pings)
+}
+
+// Answer sets the status that answers a ping from now on. What is no success, is not kept.
+func (s *Server) Answer(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = status
 }
 
 var keyShape = regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`)
@@ -66,10 +74,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	status := s.answer
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if status/100 != 2 {
+		w.WriteHeader(status)
+		return
+	}
 	for _, u := range in.URLList {
 		s.pings = append(s.pings, Ping{URL: u, At: time.Now().UTC()})
 	}
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 }
 
 // holds says whether the key's file is on the host and holds the key.

@@ -17,14 +17,33 @@ import (
 
 // Options describe the server.
 type Options struct {
-	Account string // its name without @, "press" unless set
-	Token   string
-	// IgnoresKeys makes it a server of another make: it has never heard of Idempotency-Key, and answers
-	// 400 where Mastodon answers 422.
-	IgnoresKeys bool
-	MaxChars    int // 500 unless set
+	Account  string // its name without @, "press" unless set
+	Token    string
+	Make     Make
+	MaxChars int // 500 unless set
 	// Now is the server's clock; time.Now unless set.
 	Now func() time.Time
+}
+
+// Make is what kind of server it is, which is above all how it treats an Idempotency-Key.
+type Make string
+
+// The makes. All that is common to them is the API.
+const (
+	// Current is Mastodon as it is: a key is kept for an hour per account, and answered with the post it made.
+	Current Make = ""
+	// Racing is Mastodon before #37879: two requests with one key at the same time make two posts.
+	Racing Make = "racing"
+	// Replay500 is Mastodon 4.6.1 (#40399): the second request with a key is answered with 500.
+	Replay500 Make = "4.6.1"
+	// Pleroma keeps keys for all accounts together, and keeps the refusals that they were answered with too.
+	Pleroma Make = "pleroma"
+	// GoToSocial has never heard of keys, and answers 400 where Mastodon answers 422.
+	GoToSocial Make = "gotosocial"
+)
+
+var versions = map[Make]string{
+	Current: "4.5.0", Racing: "4.4.8", Replay500: "4.6.1", Pleroma: "2.7.2 (compatible; Pleroma 2.9.1)", GoToSocial: "0.20.2+git-3a1f",
 }
 
 // Status is one post.
@@ -51,9 +70,11 @@ type Server struct {
 	reads    int // of the account's statuses
 }
 
+// used is how a key was answered.
 type used struct {
-	id string
-	at time.Time
+	id      string // of the post, if one was made
+	at      time.Time
+	refused int // the status of the refusal, if it was refused
 }
 
 // New makes a server without posts.
@@ -86,6 +107,13 @@ func (s *Server) Statuses() []Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.statuses)
+}
+
+// Delete takes a post away, as its owner would.
+func (s *Server) Delete(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.statuses = slices.DeleteFunc(s.statuses, func(st Status) bool { return st.ID == id })
 }
 
 // Reads counts how often the account's posts were read back.
@@ -133,7 +161,7 @@ func (s *Server) authorized(f http.HandlerFunc) http.HandlerFunc {
 }
 
 func (s *Server) instance(w http.ResponseWriter, r *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"domain": r.Host, "version": "4.5.0", "configuration": map[string]any{
+	answer(w, http.StatusOK, map[string]any{"domain": r.Host, "version": versions[s.options.Make], "configuration": map[string]any{
 		"statuses": map[string]any{"max_characters": s.options.MaxChars, "characters_reserved_per_url": urlChars},
 	}})
 }
@@ -150,37 +178,69 @@ var link = regexp.MustCompile(`https?://[^\s<>"]+`)
 
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Status, Visibility, Language string }
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "Invalid JSON"})
 		return
 	}
-	refused := http.StatusUnprocessableEntity
-	if s.options.IgnoresKeys {
-		refused = http.StatusBadRequest
-	}
-	short := link.ReplaceAllString(in.Status, strings.Repeat("x", urlChars))
-	switch {
-	case strings.TrimSpace(in.Status) == "":
-		answer(w, refused, map[string]string{"error": "Validation failed: Text can't be blank"})
-		return
-	case utf8.RuneCountInString(short) > s.options.MaxChars:
-		answer(w, refused, map[string]string{"error": fmt.Sprintf("Validation failed: Text character limit of %d exceeded", s.options.MaxChars)})
-		return
+	key := r.Header.Get("Idempotency-Key")
+	if s.options.Make == GoToSocial {
+		key = ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := r.Header.Get("Idempotency-Key")
-	if was, known := s.keys[key]; known && key != "" && !s.options.IgnoresKeys && s.options.Now().Sub(was.at) < keyLife {
-		n := slices.IndexFunc(s.statuses, func(st Status) bool { return st.ID == was.id })
-		if n >= 0 {
-			answer(w, http.StatusOK, s.body(s.statuses[n], r))
-			return
-		}
+	if s.replayed(w, r, key) {
+		return
+	}
+	if s.options.Make == Racing { // another request with the key finds it unused, too
+		s.mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+		s.mu.Lock()
+	}
+	refused := http.StatusUnprocessableEntity
+	if s.options.Make == GoToSocial {
+		refused = http.StatusBadRequest
+	}
+	short := link.ReplaceAllString(in.Status, strings.Repeat("x", urlChars))
+	said := ""
+	switch {
+	case strings.TrimSpace(in.Status) == "":
+		said = "Validation failed: Text can't be blank"
+	case utf8.RuneCountInString(short) > s.options.MaxChars:
+		said = fmt.Sprintf("Validation failed: Text character limit of %d exceeded", s.options.MaxChars)
 	}
 	now := s.options.Now()
+	if said != "" {
+		if s.options.Make == Pleroma {
+			s.keys[key] = used{at: now, refused: refused}
+		}
+		answer(w, refused, map[string]string{"error": said})
+		return
+	}
 	st := s.add(in.Status, now)
-	s.keys[key] = used{st.ID, now}
+	s.keys[key] = used{id: st.ID, at: now}
 	answer(w, http.StatusOK, s.body(st, r))
+}
+
+// replayed answers a request whose key was used before, as the server's make does.
+func (s *Server) replayed(w http.ResponseWriter, r *http.Request, key string) bool {
+	was, known := s.keys[key]
+	if key == "" || !known || s.options.Now().Sub(was.at) >= keyLife {
+		return false
+	}
+	n := slices.IndexFunc(s.statuses, func(st Status) bool { return st.ID == was.id })
+	switch {
+	case was.refused != 0:
+		answer(w, was.refused, map[string]string{"error": "Validation failed"})
+	case n < 0: // deleted since
+		return false
+	case s.options.Make == Replay500:
+		answer(w, http.StatusInternalServerError, map[string]string{"error": "An unexpected error occurred"})
+	default:
+		answer(w, http.StatusOK, s.body(s.statuses[n], r))
+	}
+	return true
 }
 
 // body is a status as the API shows it: its text as HTML, with links taken apart for the eye.
