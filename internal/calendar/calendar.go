@@ -28,6 +28,8 @@ type Entry struct {
 	Slug     string
 	Draft    string // path of the draft's file
 	Channels []string
+	Links    []string // that announcements may hold besides the article's own
+	Repost   []string // channels that a correction is announced on again
 	Approved *Approval
 	Revision int
 	Line     int // in the file
@@ -53,6 +55,8 @@ type file struct {
 		Slug     string    `yaml:"slug"`
 		Draft    string    `yaml:"draft"`
 		Channels []string  `yaml:"channels"`
+		Links    []string  `yaml:"links"`
+		Repost   []string  `yaml:"repost"`
 		Approved *Approval `yaml:"approved"`
 		Revision int       `yaml:"revision"`
 	} `yaml:"entries"`
@@ -94,7 +98,7 @@ func Parse(path string, source []byte) (Calendar, error) {
 		}
 		entry := Entry{
 			Topic: e.Topic, Slug: e.Slug, Date: publish.Date(e.Date), Zone: zones[e.Campaign], Approved: e.Approved,
-			Channels: e.Channels, Revision: max(e.Revision, 1), Line: doc.Line(at), Draft: filepath.Join(filepath.Dir(path), filepath.FromSlash(e.Draft)),
+			Channels: e.Channels, Links: e.Links, Repost: e.Repost, Revision: max(e.Revision, 1), Line: doc.Line(at), Draft: filepath.Join(filepath.Dir(path), filepath.FromSlash(e.Draft)),
 		}
 		if entry.Channels == nil {
 			entry.Channels = campaign.Channels
@@ -113,6 +117,9 @@ func Parse(path string, source []byte) (Calendar, error) {
 		}
 		if e.Revision < 0 {
 			doc.Wrong(at+".revision", "%d: want 1 or more", e.Revision)
+		}
+		if len(e.Repost) > 0 && e.Revision < 2 {
+			doc.Wrong(at+".repost", "is for a correction; want a revision of 2 or more, or take it out")
 		}
 		if e.Approved != nil && (e.Approved.By == "" || e.Approved.At.IsZero()) {
 			doc.Wrong(at+".approved", "want who approved it (by) and when (at)")

@@ -21,7 +21,7 @@ type Config struct {
 	Site       Site               `yaml:"site"`
 	Repository Repository         `yaml:"repository"`
 	Calendar   string             `yaml:"calendar"`   // a path; relative ones start at the configuration's folder
-	Ledger     string             `yaml:"ledger"`     // likewise
+	Ledger     string             `yaml:"ledger"`     // likewise, or postgres://USER@HOST/DATABASE
 	TaskQueue  string             `yaml:"task_queue"` // "colophon" unless set
 	Channels   map[string]Channel `yaml:"channels"`
 	Policy     Policy             `yaml:"policy"`
@@ -50,24 +50,6 @@ type Repository struct {
 		Name  string `yaml:"name"`
 		Email string `yaml:"email"`
 	} `yaml:"author"`
-}
-
-// Channel configures one channel; which fields it takes depends on its kind.
-type Channel struct {
-	Kind string `yaml:"kind"`
-
-	// Mastodon.
-	Server     string `yaml:"server"`
-	Account    string `yaml:"account"`
-	Token      Secret `yaml:"token"`
-	Visibility string `yaml:"visibility"`
-	Language   string `yaml:"language"`
-	Template   string `yaml:"template"`
-
-	// IndexNow.
-	Endpoint    string `yaml:"endpoint"`
-	Key         Secret `yaml:"key"`
-	KeyLocation string `yaml:"key_location"`
 }
 
 // Policy is publish.Policy as it is written.
@@ -100,17 +82,20 @@ func Parse(path string, source []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	dir := filepath.Dir(path)
+	for name, ch := range c.Channels {
+		ch.complete(dir)
+		c.Channels[name] = ch
+	}
 	c.check(doc)
 	if err := doc.Err(); err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(path)
-	c.Calendar, c.Ledger = below(dir, c.Calendar), below(dir, c.Ledger)
-	c.Repository.Token.File = below(dir, c.Repository.Token.File)
-	for name, ch := range c.Channels {
-		ch.Token.File, ch.Key.File = below(dir, ch.Token.File), below(dir, ch.Key.File)
-		c.Channels[name] = ch
+	c.Calendar = below(dir, c.Calendar)
+	if !strings.Contains(c.Ledger, "://") {
+		c.Ledger = below(dir, c.Ledger)
 	}
+	c.Repository.Token.File = below(dir, c.Repository.Token.File)
 	return c, nil
 }
 
@@ -142,7 +127,7 @@ func (c *Config) check(doc *strictyaml.Document) {
 	checkURL(doc, "$.repository.api", r.API)
 	checkTemplate(doc, "$.site.article", c.Site.Article)
 	checkTemplate(doc, "$.repository.path", r.Path)
-	sample := c.intent(calendar.Entry{Key: "c:2026-10-04:e", Date: "2026-10-04", Topic: "t", Slug: "s", Revision: 1})
+	sample := c.intent(calendar.Entry{Key: "c:2026-10-04:e", Date: "2026-10-04", Zone: time.UTC, Topic: "t", Slug: "s", Revision: 1})
 	if err := sample.Check(); err != nil {
 		doc.Wrong("$.repository", "%v", err)
 	}
@@ -159,6 +144,11 @@ func (c *Config) check(doc *strictyaml.Document) {
 	}
 	if c.remote() && p.QuietPeriod+p.LookGap < exchange {
 		doc.Wrong("$.policy", "quiet_period and look_gap are %s together: want at least %s, for as long a request can be under way", p.QuietPeriod+p.LookGap, exchange)
+	}
+	if u, err := url.Parse(c.Ledger); err == nil && u.User != nil {
+		if _, written := u.User.Password(); written {
+			doc.Wrong("$.ledger", "holds a password; take it out, and set PGPASSWORD or write it into ~/.pgpass")
+		}
 	}
 	c.checkChannels(doc)
 }
@@ -178,48 +168,6 @@ func (c *Config) remote() bool {
 // exchange is the longest that a request can be under way after its attempt began: as long as it may take to
 // leave, and as long as its answer is waited for. Before that, nothing proves that it was not made.
 const exchange = 45 * time.Second
-
-func (c *Config) checkChannels(doc *strictyaml.Document) {
-	accounts := map[string]string{}
-	for _, name := range c.ChannelNames() {
-		ch, at := c.Channels[name], "$.channels."+name
-		account := ""
-		switch ch.Kind {
-		case "mastodon":
-			foreign(doc, at, "endpoint", ch.Endpoint, "key", ch.Key.Env+ch.Key.File, "key_location", ch.KeyLocation)
-			checkURL(doc, at+".server", ch.Server)
-			ch.Token.check(doc, at+".token")
-			if ch.Account == "" {
-				doc.Wrong(at+".account", "is missing; want the account that the token belongs to")
-			}
-			name, _, _ := strings.Cut(strings.TrimPrefix(ch.Account, "@"), "@")
-			account = strings.ToLower("mastodon " + strings.TrimSuffix(publish.NormalURL(ch.Server), "/") + " " + name)
-		case "indexnow":
-			foreign(doc, at, "server", ch.Server, "account", ch.Account, "token", ch.Token.Env+ch.Token.File,
-				"visibility", ch.Visibility, "language", ch.Language, "template", ch.Template)
-			checkURL(doc, at+".endpoint", ch.Endpoint)
-			checkURL(doc, at+".key_location", ch.KeyLocation)
-			ch.Key.check(doc, at+".key")
-			account = "indexnow " + publish.NormalURL(ch.Endpoint)
-		default:
-			doc.Wrong(at+".kind", "%q: want mastodon or indexnow", ch.Kind)
-			continue
-		}
-		if other := accounts[account]; other != "" {
-			doc.Wrong(at, "is the same account as %s; one connection an account", other)
-		}
-		accounts[account] = name
-	}
-}
-
-// foreign refuses fields that another kind of channel has; pairs are names and values.
-func foreign(doc *strictyaml.Document, at string, pairs ...string) {
-	for n := 0; n+1 < len(pairs); n += 2 {
-		if pairs[n+1] != "" {
-			doc.Wrong(at+"."+pairs[n], "does not belong to this kind of channel; take it out")
-		}
-	}
-}
 
 func checkTemplate(doc *strictyaml.Document, path, t string) {
 	if !strings.Contains(t, "{slug}") {
@@ -269,10 +217,18 @@ func (c *Config) Intent(e calendar.Entry) (publish.Intent, error) {
 func (c *Config) intent(e calendar.Entry) publish.Intent {
 	parts := strings.SplitN(string(e.Date)+"--", "-", 3)
 	fill := strings.NewReplacer("{slug}", e.Slug, "{year}", parts[0], "{month}", parts[1], "{day}", strings.TrimRight(parts[2], "-")).Replace
-	return publish.Intent{
+	in := publish.Intent{
 		Key: e.Key, Topic: e.Topic, Slug: e.Slug, Date: e.Date, Repository: c.Repository.Name, BaseBranch: c.Repository.Base, Revision: e.Revision,
 		Path: fill(c.Repository.Path), URL: publish.CanonicalURL(fill(c.Site.Article)), Draft: e.Draft, Channels: e.Channels,
+		Links: e.Links, Repost: e.Repost,
 	}
+	if e.Approved != nil {
+		in.Approved = &publish.Approved{By: e.Approved.By, At: e.Approved.At.UTC()}
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, string(e.Date), e.Zone); err == nil {
+		in.Due = day.UTC()
+	}
+	return in
 }
 
 // RunPolicy is the policy that runs are started with.

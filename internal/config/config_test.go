@@ -63,7 +63,7 @@ func TestFaultsAreToldWithTheirLine(t *testing.T) {
 		"merge method":       {"  merge_method: merge", "  merge_method: octopus", "merge, squash or rebase"},
 		"hurried writes":     {"  write_gap: 1s", "  write_gap: 10ms", "at least 1s"},
 		"another's field":    {"    key_location: https://example.org/indexnow-key.txt", "    template: \"{url}\"\n    key_location: https://example.org/indexnow-key.txt", "does not belong"},
-		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "mastodon or indexnow"},
+		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "want one of bluesky, devto, indexnow, mastodon, x"},
 		"secret in the file": {"  token: {env: GITHUB_TOKEN}", "  token: ghp_abcdefghijklmnop", "mapping is expected"},
 		"secret twice":       {"  token: {env: GITHUB_TOKEN}", "  token: {env: A, file: b}", "want where the secret is"},
 		"duplicate key":      {"  base: main", "  name: other/blog", "name"},
