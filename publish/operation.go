@@ -24,6 +24,9 @@ type Operation struct {
 	Lane        Lane   `json:"-"`
 }
 
+// Update is the What of an operation that changes in place what an earlier revision made.
+const Update = "update"
+
 // Lane is what operations of many intents share where a remote wants its changes one at a time and spaced: a
 // repository, an account.
 type Lane struct {

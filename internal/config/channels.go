@@ -67,6 +67,9 @@ func (ch *Channel) secrets() map[string]*Secret {
 	}
 }
 
+// Secret is where the secret is that a field names.
+func (ch *Channel) Secret(field string) Secret { return *ch.secrets()[field] }
+
 // set says which fields are set, by their names.
 func (ch *Channel) set() map[string]bool {
 	out := map[string]bool{

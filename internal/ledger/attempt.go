@@ -38,8 +38,8 @@ func (l *Ledger) Prior(ctx context.Context, key publish.OperationKey) (publish.P
 
 func prior(ctx context.Context, q querier, key publish.OperationKey) (p publish.Prior, err error) {
 	var first, last, receipt string
-	err = q.QueryRowContext(ctx, `SELECT state, attempts, rejections, deferrals, first, last, receipt FROM operations WHERE op = ?`, key).
-		Scan(&p.State, &p.Attempts, &p.Rejections, &p.Deferrals, &first, &last, &receipt)
+	err = q.QueryRowContext(ctx, `SELECT state, attempts, rejections, deferrals, first, last, receipt, condition FROM operations WHERE op = ?`, key).
+		Scan(&p.State, &p.Attempts, &p.Rejections, &p.Deferrals, &first, &last, &receipt, &p.Condition)
 	if errors.Is(err, sql.ErrNoRows) {
 		return publish.Prior{}, nil
 	}
@@ -148,8 +148,9 @@ func (l *Ledger) resolve(ctx context.Context, op publish.Operation, a publish.At
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
 	status, problem, rejected, deferred := a.Receipt.Status, "", count(a.State == publish.Failed), 0
+	var why publish.Condition
 	if a.Trouble != nil {
-		status, problem = a.Trouble.Status, summary(a.Trouble.Error())
+		status, problem, why = a.Trouble.Status, summary(a.Trouble.Error()), a.Trouble.Condition
 		deferred = count(a.Trouble.Kind == publish.Deferred)
 	}
 	return l.within(ctx, func(tx *sql.Tx) error {
@@ -158,9 +159,9 @@ func (l *Ledger) resolve(ctx context.Context, op publish.Operation, a publish.At
 		if err != nil {
 			return fmt.Errorf("ledger: resolve %s: %w", op.What, err)
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE operations SET state = ?, receipt = ?, rejections = rejections + ?, deferrals = deferrals + ?
+		_, err = tx.ExecContext(ctx, `UPDATE operations SET state = ?, receipt = ?, condition = ?, rejections = rejections + ?, deferrals = deferrals + ?
 			WHERE op = ? AND state <> ? AND (attempts = ? OR ? = ?)`,
-			a.State, text(a.Receipt), rejected, deferred, op.Key(), publish.Done, a.Number, a.State, publish.Done)
+			a.State, text(a.Receipt), why, rejected, deferred, op.Key(), publish.Done, a.Number, a.State, publish.Done)
 		if err != nil {
 			return fmt.Errorf("ledger: resolve %s: %w", op.What, err)
 		}

@@ -21,6 +21,7 @@ const (
 	reconciled   = "reconciled"
 	confirmed    = "confirmed"
 	closed       = "closed"
+	connected    = "connected"
 )
 
 // event appends to the log of events, in the transaction of what it tells.

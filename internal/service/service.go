@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"colophon/activities"
 	"colophon/internal/article"
-	"colophon/internal/channel/indexnow"
-	"colophon/internal/channel/mastodon"
 	"colophon/internal/config"
 	"colophon/internal/github"
 	"colophon/internal/ledger"
@@ -40,7 +37,7 @@ func Assemble(ctx context.Context, c *config.Config, o ...ledger.Option) (*Parts
 	if err := errors.Join(tokenErr, channelsErr); err != nil {
 		return nil, err
 	}
-	repository, err := github.New(wire.New(wire.Options{Authorize: bearer(token)}), github.Options{
+	repository, err := github.New(adding("Authorization", "Bearer "+token.Reveal()), github.Options{
 		API: c.Repository.API, Repository: c.Repository.Name, MergeMethod: c.Repository.MergeMethod, Gap: c.Repository.WriteGap,
 	})
 	if err != nil {
@@ -56,42 +53,6 @@ func Assemble(ctx context.Context, c *config.Config, o ...ledger.Option) (*Parts
 		Author:   publish.Author{Name: c.Repository.Author.Name, Email: c.Repository.Author.Email},
 		LaneWait: laneWait,
 	}}, nil
-}
-
-func bearer(v config.Value) func(*http.Request) {
-	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+v.Reveal()) }
-}
-
-// connect makes the channels: one case a kind.
-func connect(c *config.Config) (map[string]activities.Channel, error) {
-	out := map[string]activities.Channel{}
-	var errs []error
-	for _, name := range c.ChannelNames() {
-		ch, at := c.Channels[name], "channels."+name
-		switch ch.Kind {
-		case "mastodon":
-			token, err := ch.Token.Read(at + ".token")
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			m, err := mastodon.New(wire.New(wire.Options{Authorize: bearer(token)}), mastodon.Options{
-				Name: name, Server: ch.Server, Account: ch.Account, Visibility: ch.Visibility, Language: ch.Language, Template: ch.Template,
-			})
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", at, err))
-			}
-			out[name] = m
-		case "indexnow":
-			key, err := ch.Key.Read(at + ".key")
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			out[name] = indexnow.New(wire.New(wire.Options{}), indexnow.Options{Name: name, Endpoint: ch.Endpoint, Key: key.Reveal(), KeyLocation: ch.KeyLocation})
-		}
-	}
-	return out, errors.Join(errs...)
 }
 
 // laneWait covers a second's gap between changes, and keeps history free of timers for it.
@@ -121,9 +82,10 @@ type Registry interface {
 func Register(w Registry, s *activities.Steps) {
 	w.RegisterWorkflowWithOptions(workflows.Publish, workflow.RegisterOptions{Name: workflows.PublishName})
 	w.RegisterWorkflowWithOptions(workflows.Deliver, workflow.RegisterOptions{Name: workflows.DeliverName})
+	w.RegisterWorkflowWithOptions(workflows.Line, workflow.RegisterOptions{Name: workflows.LineName})
 	for step, f := range map[publish.Step]any{
 		publish.Admit: s.Admit, publish.Draft: s.Draft, publish.Validate: s.Validate, publish.Branch: s.Branch, publish.PullRequest: s.PullRequest,
-		publish.Merge: s.Merge, publish.VerifyLive: s.VerifyLive, publish.Syndicate: s.Syndicate, publish.Sweep: s.Sweep, publish.Reconcile: s.Reconcile, publish.Close: s.Close,
+		publish.Merge: s.Merge, publish.VerifyLive: s.VerifyLive, publish.Prepare: s.Prepare, publish.Syndicate: s.Syndicate, publish.Sweep: s.Sweep, publish.Reconcile: s.Reconcile, publish.Close: s.Close,
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: string(step)})
 	}
@@ -139,6 +101,13 @@ func Run(ctx context.Context, c Connection, cfg *config.Config, log *slog.Logger
 		return err
 	}
 	defer parts.Close()
+	unasked, err := CheckAccounts(ctx, parts.Steps.Channels)
+	if err != nil {
+		return err
+	}
+	for name, err := range unasked {
+		log.Warn("a channel's account could not be asked for; it is asked again before anything is sent", "channel", name, "error", err)
+	}
 	w := NewWorker(c, cfg.TaskQueue, parts.Steps)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

@@ -46,6 +46,11 @@ func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger) {
 		"ALookCanConfirm":               looks,
 		"AnAttemptHoldsWhatIsNeeded":    holds,
 		"NothingSecretIsKept":           secrets,
+		"AnUnknownStopsItsAccountAlone": unresolved,
+		"NoTextIsSentToAnAccountTwice":  repeated,
+		"ADaysAttemptsAreCounted":       capped,
+		"ABacklogIsTheBaseline":         backlog,
+		"TheNewestKnownPostIsTold":      newest,
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := open(t)
