@@ -59,6 +59,14 @@ type setup struct {
 	doubles []double
 }
 
+// make is the kind of Mastodon server.
+func (o setup) make() mastodon.Make {
+	if o.keyed {
+		return mastodon.Current
+	}
+	return mastodon.GoToSocial
+}
+
 // clock is Temporal's simulated clock, for whoever shares its time.
 type clock struct {
 	env atomic.Pointer[testsuite.TestWorkflowEnvironment]
@@ -93,7 +101,7 @@ func simulate(t testing.TB, o setup) *simulation {
 	dir := scratch(t)
 	var err error
 	s.world, err = sandbox.Start(sandbox.Options{
-		Name: o.name, MergeabilityDelay: 1, Mastodon: mastodon.Options{IgnoresKeys: !o.keyed, Now: s.clock.now},
+		Name: o.name, MergeabilityDelay: 1, Mastodon: mastodon.Options{Make: o.make(), Now: s.clock.now},
 	})
 	if err != nil {
 		t.Fatal(err)
