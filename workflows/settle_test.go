@@ -56,7 +56,7 @@ func play(t *testing.T, s script, decisions ...publish.Decision) played {
 			return publish.Result{Outcome: publish.Passed}, nil
 		}
 	}
-	for _, name := range []publish.Step{publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Syndicate, publish.Sweep, publish.Reconcile} {
+	for _, name := range []publish.Step{publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Prepare, publish.Syndicate, publish.Sweep, publish.Reconcile} {
 		env.RegisterActivityWithOptions(answer(name), activity.RegisterOptions{Name: string(name)})
 	}
 	env.RegisterActivityWithOptions(func(_ context.Context, in publish.Intent) (publish.Admission, error) {
@@ -65,6 +65,7 @@ func play(t *testing.T, s script, decisions ...publish.Decision) played {
 	env.RegisterActivityWithOptions(func(_ context.Context, r publish.Record) (publish.Record, error) { return r, nil },
 		activity.RegisterOptions{Name: string(publish.Close)})
 	env.RegisterWorkflowWithOptions(Deliver, workflow.RegisterOptions{Name: DeliverName})
+	env.RegisterWorkflowWithOptions(Line, workflow.RegisterOptions{Name: LineName})
 	for n, d := range decisions {
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow(publish.DecideName, d) }, time.Duration(n+1)*time.Hour)
 	}
@@ -82,7 +83,7 @@ func play(t *testing.T, s script, decisions ...publish.Decision) played {
 
 func TestACleanRunIsOneActivityAStep(t *testing.T) {
 	p := play(t, script{})
-	want := []publish.Step{publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Syndicate, publish.Sweep}
+	want := []publish.Step{publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.VerifyLive, publish.Prepare, publish.Syndicate, publish.Sweep}
 	if !slices.Equal(p.calls, want) || p.record.Outcome != publish.Passed || p.record.State != publish.Syndicated {
 		t.Errorf("%v, %s", p.calls, p.record.Outcome)
 	}
