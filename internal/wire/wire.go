@@ -1,5 +1,5 @@
-// Package wire makes the only HTTP clients of the program. Reads pass; a request that changes something
-// needs a permit and uses it up, travels on a connection of its own, and is never sent again by itself.
+// Package wire makes the only HTTP clients of the program. Reads and sign-ins pass; a request that changes
+// something needs a permit and uses it up, travels on a connection of its own, and is never sent again by itself.
 //
 // The clients follow no redirects: where a redirect leads is for the caller to say.
 package wire
@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,9 @@ type Options struct {
 	MaxBody   int64               // bytes of an answer that may be read; 16 MiB unless set
 	UserAgent string              // "colophon" unless set
 	Authorize func(*http.Request) // adds credentials at the last moment, to requests to the named remote only
+	// SignIn are the paths of requests that open a session: they need no permit, for they publish nothing, though
+	// their method could.
+	SignIn []string
 }
 
 // New makes a client.
@@ -66,7 +70,7 @@ type guard struct {
 // of kind NotSent; any other error proves nothing.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	via := g.reads
-	if changes(req.Method) {
+	if changes(req.Method) && !slices.Contains(g.options.SignIn, req.URL.Path) {
 		if err := permit.Spend(req.Context()); err != nil {
 			closeBody(req)
 			return nil, withoutPermit(req, err)
