@@ -105,14 +105,14 @@ repository:
   name: %[2]s/%[3]s
   path: posts/{slug}.md
   api: "%[4]s"
-  write_gap: 20ms # the sandbox has no limits
+  write_gap: 20ms # the sandbox has no limits; nor have its channels
   token: {file: "%[5]s/github.token"}
   author: {name: Colophon, email: colophon@example.org}
 calendar: examples/calendar.yaml
 ledger: ledger.db
 channels:
-  indexnow: {kind: indexnow, endpoint: "%[6]s/indexnow", key: {file: "%[5]s/indexnow.token"}, key_location: "%[1]s/%[7]s.txt"}
-  mastodon: {kind: mastodon, server: "%[8]s", account: %[9]s, token: {file: "%[5]s/mastodon.token"}, language: en, template: "{title}\n\n{description}\n\n{url} {tags}"}
+  indexnow: {kind: indexnow, gap: 20ms, endpoint: "%[6]s/indexnow", key: {file: "%[5]s/indexnow.token"}, key_location: "%[1]s/%[7]s.txt"}
+  mastodon: {kind: mastodon, gap: 20ms, server: "%[8]s", account: %[9]s, token: {file: "%[5]s/mastodon.token"}, language: en, template: "{title}\n\n{description}\n\n{url} {tags}"}
 policy: %[10]s
 `, w.SitePort.URL(), sandbox.Owner, sandbox.Repo, w.GitHubPort.URL(), dir, w.IndexNowPort.URL(), sandbox.IndexNowKey, w.MastodonPort.URL(), sandbox.Account, policy)
 	file := filepath.Join(dir, "colophon.yaml")
