@@ -84,6 +84,7 @@ type Bench struct {
 	Server func(t *testing.T) *Server
 	Blind  bool   // announcements cannot be read back
 	Chosen bool   // a post is found by the id that its caller chose, and not by reading others
+	Named  bool   // one signs in with the account's name, so that of another account the credential is a bad one
 	Secret string // must appear nowhere
 }
 

@@ -113,7 +113,11 @@ func kept(t *testing.T, b Bench, s *Server) {
 func account(t *testing.T, b Bench, s *Server) {
 	c := s.Open(t, channel.Options{Account: "somebody"}, false)
 	_, err := c.Account(context.Background())
-	if got := publish.AsTrouble(err); got.Kind != publish.Halted || got.Condition != "wrong_account" || got.Next == "" {
+	want := publish.Condition("wrong_account")
+	if b.Named {
+		want = "bad_credentials"
+	}
+	if got := publish.AsTrouble(err); got.Kind != publish.Halted || got.Condition != want || got.Next == "" {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Compose(context.Background(), Announcement(s)); err == nil {
