@@ -46,9 +46,12 @@ type kind struct {
 // posting is what all channels may have that post.
 var posting = []string{"server", "template", "language", "gap", "daily_cap", "zone", "page_limit"}
 
+// whole is what a channel may have that takes articles whole.
+var whole = []string{"server", "gap", "daily_cap", "zone", "page_limit"}
+
 var kinds = map[string]kind{
 	"bluesky":  {need: []string{"account", "password"}, may: posting, server: "https://bsky.social"},
-	"devto":    {need: []string{"account", "key"}, may: posting, server: "https://dev.to"},
+	"devto":    {need: []string{"account", "key"}, may: whole, server: "https://dev.to"},
 	"indexnow": {need: []string{"endpoint", "key", "key_location"}, may: []string{"gap", "daily_cap", "zone"}},
 	"mastodon": {need: []string{"server", "account", "token"}, may: append([]string{"visibility"}, posting...)},
 	"x":        {need: []string{"account", "consumer_key", "consumer_secret", "access_token", "access_secret"}, may: posting, server: "https://api.x.com"},

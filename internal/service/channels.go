@@ -10,8 +10,11 @@ import (
 
 	"colophon/activities"
 	"colophon/internal/channel"
+	"colophon/internal/channel/bluesky"
+	"colophon/internal/channel/devto"
 	"colophon/internal/channel/indexnow"
 	"colophon/internal/channel/mastodon"
+	"colophon/internal/channel/x"
 	"colophon/internal/config"
 	"colophon/internal/wire"
 	"colophon/publish"
@@ -22,11 +25,22 @@ type secrets func(name string) string
 
 // kinds make the channels: one line a kind. What each is configured with, config says.
 var kinds = map[string]func(o channel.Options, c config.Channel, secret secrets) (channel.Channel, error){
+	"bluesky": func(o channel.Options, c config.Channel, secret secrets) (channel.Channel, error) {
+		return bluesky.New(wire.New(wire.Options{SignIn: bluesky.SignIn}), bluesky.Options{Options: o, Server: c.Server, Password: secret("password")})
+	},
+	"devto": func(o channel.Options, c config.Channel, secret secrets) (channel.Channel, error) {
+		return devto.New(adding("api-key", secret("key")), devto.Options{Options: o, Server: c.Server})
+	},
 	"indexnow": func(o channel.Options, c config.Channel, secret secrets) (channel.Channel, error) {
 		return indexnow.New(wire.New(wire.Options{}), indexnow.Options{Options: o, Endpoint: c.Endpoint, Key: secret("key"), KeyLocation: c.KeyLocation})
 	},
 	"mastodon": func(o channel.Options, c config.Channel, secret secrets) (channel.Channel, error) {
 		return mastodon.New(adding("Authorization", "Bearer "+secret("token")), mastodon.Options{Options: o, Server: c.Server, Visibility: c.Visibility})
+	},
+	"x": func(o channel.Options, c config.Channel, secret secrets) (channel.Channel, error) {
+		return x.New(wire.New(wire.Options{}), x.Options{Options: o, Server: c.Server, Keys: x.Keys{
+			ConsumerKey: secret("consumer_key"), ConsumerSecret: secret("consumer_secret"), AccessToken: secret("access_token"), AccessSecret: secret("access_secret"),
+		}})
 	},
 }
 
