@@ -18,9 +18,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// generation is the folder of histories that today's workflows write: 1 is before runs were swept, 2 after. Take
+// generation is the folder of histories that today's workflows write: 1 is before runs were swept, 2 before
+// deliveries stood in a line. Take
 // the next number, and keep the others, with each change that running workflows survive.
-const generation = "2"
+const generation = "3"
 
 // TestWriteHistories writes the histories that the workflows' replay test reads. Run it when a change to
 // the workflows was made in a way that running workflows survive:

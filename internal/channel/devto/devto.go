@@ -174,7 +174,9 @@ func absolute(markdown, page string) string {
 		return markdown
 	}
 	root := u.Scheme + "://" + u.Host
-	return prose(markdown, func(s string) string { return rooted.ReplaceAllString(s, "]("+strings.ReplaceAll(root, "$", "$$")+"$1") })
+	return prose(markdown, func(s string) string {
+		return rooted.ReplaceAllString(s, "]("+strings.ReplaceAll(root, "$", "$$")+"$1")
+	})
 }
 
 // tags are the first four, in the letters and digits that DEV knows.

@@ -164,8 +164,8 @@ func TestWhatDEVWouldReadAsItsOwnIsRefused(t *testing.T) {
 	s, remote := serve(t, server.Options{})
 	c := s.Open(t, channel.Options{}, false)
 	for markdown, want := range map[string]publish.Condition{
-		"---\ntitle: Mine\n---\n":                       "front_matter",
-		"Look: {% youtube x %}":                         "liquid_tag",
+		"---\ntitle: Mine\n---\n":                          "front_matter",
+		"Look: {% youtube x %}":                            "liquid_tag",
 		"Look: `{% raw %}`\n\n```\n{% include x %}\n```\n": "",
 	} {
 		a := channeltest.Announcement(s)
