@@ -29,7 +29,7 @@ func TestALaneThatIsBusyIsWaitedForAndNotCounted(t *testing.T) {
 	}
 	e := &effect{traits: git, lane: lane}
 	res := ensureOnce(t, l, e, nil)
-	if res.Outcome != publish.Blocked || res.Condition != "busy" || res.Wait < time.Minute || e.applies != 0 {
+	if res.Outcome != publish.Blocked || res.Condition != publish.LaneLimited || res.Wait < time.Minute || e.applies != 0 {
 		t.Errorf("%+v, %d requests", res, e.applies)
 	}
 	if p, _ := l.Prior(context.Background(), e.Operation().Key()); p.Attempts != 0 {
