@@ -57,6 +57,8 @@ type setup struct {
 	name fault.Name
 	// doubles are steps that two workers do at the same time.
 	doubles []double
+	// gap is between two posts on Mastodon; next to none unless set.
+	gap time.Duration
 }
 
 // make is the kind of Mastodon server.
@@ -116,6 +118,11 @@ func simulate(t testing.TB, o setup) *simulation {
 	}
 	if o.method != "" {
 		s.config.Repository.MergeMethod = o.method
+	}
+	if o.gap > 0 {
+		ch := s.config.Channels["mastodon"]
+		ch.Gap = o.gap
+		s.config.Channels["mastodon"] = ch
 	}
 	s.config.Repository.WriteGap = 0 // simulated time does not pass inside an activity
 	if s.calendar, err = calendar.Read(s.config.Calendar); err != nil {
