@@ -94,7 +94,10 @@ func Configure(dir string, w *sandbox.World, policy string) (string, error) {
 	if err := os.CopyFS(filepath.Join(dir, "examples"), examples.Files); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	for name, secret := range map[string]string{"github": sandbox.GitHubToken, "mastodon": sandbox.MastodonToken, "indexnow": sandbox.IndexNowKey} {
+	for name, secret := range map[string]string{
+		"github": sandbox.GitHubToken, "mastodon": sandbox.MastodonToken, "indexnow": sandbox.IndexNowKey, "bluesky": sandbox.BlueskyPassword, "devto": sandbox.DevToKey,
+		"x-consumer": sandbox.XConsumerKey, "x-consumer-secret": sandbox.XConsumerSecret, "x": sandbox.XAccessToken, "x-secret": sandbox.XAccessSecret,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name+".token"), []byte(secret), 0o600); err != nil {
 			return "", err
 		}
@@ -113,8 +116,12 @@ ledger: ledger.db
 channels:
   indexnow: {kind: indexnow, gap: 20ms, endpoint: "%[6]s/indexnow", key: {file: "%[5]s/indexnow.token"}, key_location: "%[1]s/%[7]s.txt"}
   mastodon: {kind: mastodon, gap: 20ms, server: "%[8]s", account: %[9]s, token: {file: "%[5]s/mastodon.token"}, language: en, template: "{title}\n\n{description}\n\n{url} {tags}"}
+  bluesky: {kind: bluesky, gap: 20ms, server: "%[11]s", account: %[12]s, password: {file: "%[5]s/bluesky.token"}, language: en}
+  devto: {kind: devto, gap: 20ms, server: "%[13]s", account: %[9]s, key: {file: "%[5]s/devto.token"}}
+  x: {kind: x, gap: 20ms, server: "%[14]s", account: %[9]s, consumer_key: {file: "%[5]s/x-consumer.token"}, consumer_secret: {file: "%[5]s/x-consumer-secret.token"}, access_token: {file: "%[5]s/x.token"}, access_secret: {file: "%[5]s/x-secret.token"}}
 policy: %[10]s
-`, w.SitePort.URL(), sandbox.Owner, sandbox.Repo, w.GitHubPort.URL(), dir, w.IndexNowPort.URL(), sandbox.IndexNowKey, w.MastodonPort.URL(), sandbox.Account, policy)
+`, w.SitePort.URL(), sandbox.Owner, sandbox.Repo, w.GitHubPort.URL(), dir, w.IndexNowPort.URL(), sandbox.IndexNowKey, w.MastodonPort.URL(), sandbox.Account, policy,
+		w.BlueskyPort.URL(), sandbox.BlueskyHandle, w.DevToPort.URL(), w.XPort.URL())
 	file := filepath.Join(dir, "colophon.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o600)
 }

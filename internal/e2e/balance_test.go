@@ -44,8 +44,8 @@ func (s *simulation) balance(articles []publish.Intent, runs, altered []ended, e
 	a := s.world.Audit()
 	n, posts, pings := len(articles), 0, 0
 	for _, in := range articles {
-		posts += ones(in.Channels, "mastodon")
 		pings += ones(in.Channels, "indexnow")
+		posts += len(in.Channels) - ones(in.Channels, "indexnow")
 	}
 	b.duplicates = a.Duplicates - a.Repeated
 	b.lost = max(0, n-a.Articles) + max(0, n-a.Published) + max(0, n-a.Merges) + max(0, posts-a.Posts) + max(0, pings-(a.Pings-a.Repeated))

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ func (s *simulation) articles(apart time.Duration) (all []publish.Intent, ticks 
 // delay than that; an account without a gap is not held up.
 func TestDeliveriesKeepTheAccountsPace(t *testing.T) {
 	const gap = 75 * time.Second
-	s := simulate(t, setup{gap: gap})
+	s := simulate(t, setup{gaps: map[string]time.Duration{"mastodon": gap}})
 	all, ticks := s.articles(0)
 	runs, err := s.run(ticks...)
 	for _, f := range s.balance(all, runs, nil, err).faults {
@@ -65,5 +67,103 @@ func TestAnUnknownStopsItsLineAndNoOther(t *testing.T) {
 	}
 	if !seen || len(s.people.asked) != 1 {
 		t.Errorf("a person was asked about %v, want one question", s.people.asked)
+	}
+}
+
+// everywhere has the articles announced on every channel there is.
+func everywhere(all []publish.Intent, ticks []tick) {
+	for n := range all {
+		all[n].Channels = []string{"bluesky", "devto", "indexnow", "mastodon", "x"}
+		ticks[n].Intent = all[n]
+	}
+}
+
+// TestFanOut announces three articles on five channels: the slowest account's pace is what it takes, and none but it is
+// held up by it.
+func TestFanOut(t *testing.T) {
+	const gap = 75 * time.Second
+	s := simulate(t, setup{gaps: map[string]time.Duration{"devto": gap}})
+	all, ticks := s.articles(0)
+	everywhere(all, ticks)
+	var others atomic.Int32 // posts on other accounts when the second article is about to be posted on the slow one
+	posted := 0
+	s.ledger.around = func(op publish.Operation) func() {
+		if op.Channel != "devto" {
+			return nil
+		}
+		if posted++; posted == 2 {
+			for name, links := range s.world.Posted() {
+				if name != "devto" {
+					others.Add(int32(len(links)))
+				}
+			}
+		}
+		return nil
+	}
+	runs, err := s.run(ticks...)
+	for _, f := range s.balance(all, runs, nil, err).faults {
+		t.Error(f)
+	}
+	s.pairs(all)
+	if others.Load() != 9 {
+		t.Errorf("%d posts on other accounts had been made while the slow one waited, want 9", others.Load())
+	}
+	articles := s.world.DevTo.Articles()
+	floor := time.Duration(len(all)-1) * gap
+	if took := articles[len(articles)-1].At.Sub(articles[0].At); took < floor || took > floor+floor/100 {
+		t.Errorf("%d articles took %s; the pace allows %s", len(articles), took, floor)
+	}
+	if asked := s.people.conditions(); len(asked) != 0 {
+		t.Errorf("a person was asked about %v", asked)
+	}
+	for name, reads := range map[string]int{"bluesky": s.world.Bluesky.Reads(), "devto": s.world.DevTo.Reads(), "mastodon": s.world.Mastodon.Reads(), "x": s.world.X.Reads()} {
+		if reads > len(all) { // of what had been published before; each article may be the first that meets the account
+			t.Errorf("%s was read back %d times in a clean run", name, reads)
+		}
+	}
+}
+
+// TestFanOutSurvivesADeathAtAnyCall kills the process at the first, second and third call of every channel, before it
+// and after it: each of the fifteen pairs is there once.
+func TestFanOutSurvivesADeathAtAnyCall(t *testing.T) {
+	for _, what := range []string{"post", "ping"} {
+		for _, at := range []string{beforeCall, afterEffect} {
+			for nth := 1; nth <= 12; nth++ {
+				if what == "ping" && nth > 3 || testing.Short() && nth != 7 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s%s %d", what, at, nth), func(t *testing.T) {
+					t.Parallel()
+					s := simulate(t, setup{})
+					all, ticks := s.articles(0)
+					everywhere(all, ticks)
+					s.ledger.die(what+at, nth)
+					runs, err := s.run(ticks...)
+					for _, f := range s.balance(all, runs, nil, err).faults {
+						t.Error(f)
+					}
+					s.pairs(all)
+				})
+			}
+		}
+	}
+}
+
+// pairs demands that every article was announced once on every channel that is posted to.
+func (s *simulation) pairs(all []publish.Intent) {
+	s.t.Helper()
+	posted := s.world.Posted()
+	for _, in := range all {
+		for _, name := range in.Channels {
+			n := 0
+			for _, link := range posted[name] {
+				if link == string(in.URL) {
+					n++
+				}
+			}
+			if name != "indexnow" && n != 1 {
+				s.t.Errorf("%s on %s: %d times", in.Slug, name, n)
+			}
+		}
 	}
 }

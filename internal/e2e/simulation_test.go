@@ -57,8 +57,8 @@ type setup struct {
 	name fault.Name
 	// doubles are steps that two workers do at the same time.
 	doubles []double
-	// gap is between two posts on Mastodon; next to none unless set.
-	gap time.Duration
+	// gaps are between two posts, by channel; next to none unless set.
+	gaps map[string]time.Duration
 }
 
 // make is the kind of Mastodon server.
@@ -119,10 +119,10 @@ func simulate(t testing.TB, o setup) *simulation {
 	if o.method != "" {
 		s.config.Repository.MergeMethod = o.method
 	}
-	if o.gap > 0 {
-		ch := s.config.Channels["mastodon"]
-		ch.Gap = o.gap
-		s.config.Channels["mastodon"] = ch
+	for name, gap := range o.gaps {
+		ch := s.config.Channels[name]
+		ch.Gap = gap
+		s.config.Channels[name] = ch
 	}
 	s.config.Repository.WriteGap = 0 // simulated time does not pass inside an activity
 	if s.calendar, err = calendar.Read(s.config.Calendar); err != nil {
@@ -158,19 +158,14 @@ func (s *simulation) intent(key publish.Key) publish.Intent {
 
 // layer is the faults of the server that an operation is done at.
 func (s *simulation) layer(server string) *fault.Layer {
-	switch server {
-	case "github":
-		return s.world.GitHubFaults
-	case "mastodon":
-		return s.world.MastodonFaults
-	case "indexnow":
-		return s.world.IndexNowFaults
+	if l := s.world.Layers()[server]; l != nil {
+		return l
 	}
 	panic("no server " + server)
 }
 
 func (s *simulation) port(server string) *fault.Port {
-	return map[string]*fault.Port{"github": s.world.GitHubPort, "mastodon": s.world.MastodonPort, "indexnow": s.world.IndexNowPort}[server]
+	return s.world.Ports()[server]
 }
 
 // server is where an operation is done.

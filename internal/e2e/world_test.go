@@ -329,7 +329,7 @@ func (w *world) noSecrets(l *ledger.Ledger) {
 		}
 	}
 	kept.Write(w.log.Bytes())
-	for _, secret := range []string{sandbox.GitHubToken, sandbox.MastodonToken, sandbox.IndexNowKey} {
+	for _, secret := range sandbox.Secrets {
 		if strings.Contains(kept.String(), secret) {
 			w.t.Errorf("%.12s… is in the ledger, a history or the log", secret)
 		}

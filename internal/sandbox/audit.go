@@ -18,7 +18,7 @@ type Audit struct {
 	OpenPulls    int `json:"open_pull_requests"`
 	Merges       int `json:"merges"`
 	Branches     int `json:"branches"` // besides the base
-	Posts        int `json:"posts"`    // on Mastodon
+	Posts        int `json:"posts"`    // on all channels
 	Pings        int `json:"pings"`    // URLs announced by IndexNow
 	Deliveries   int `json:"deliveries"`
 	// Duplicates is how much there is too much of anything: pull requests for one branch, merges of one
@@ -52,9 +52,11 @@ func (w *World) Audit() Audit {
 			a.OpenPulls++
 		}
 	}
-	for _, st := range w.Mastodon.Statuses() {
-		a.Posts++
-		extra.add("post " + anyURL.FindString(st.Text))
+	for channel, links := range w.Posted() {
+		for _, l := range links {
+			a.Posts++
+			extra.add("post " + channel + " " + l)
+		}
 	}
 	for _, p := range w.IndexNow.Pings() {
 		a.Pings++
@@ -64,6 +66,24 @@ func (w *World) Audit() Audit {
 	a.Deliveries = a.Posts + a.Pings
 	a.Duplicates = extra.surplus() + a.Repeated + max(0, a.Merges-a.Articles) + w.listings(&a)
 	return a
+}
+
+// Posted lists what stands on each channel that is posted to, oldest first: the URL that each post is about.
+func (w *World) Posted() map[string][]string {
+	out := map[string][]string{}
+	for _, st := range w.Mastodon.Statuses() {
+		out["mastodon"] = append(out["mastodon"], anyURL.FindString(st.Text))
+	}
+	for _, r := range w.Bluesky.Records() {
+		out["bluesky"] = append(out["bluesky"], r.Link)
+	}
+	for _, art := range w.DevTo.Articles() {
+		out["devto"] = append(out["devto"], art.Canonical)
+	}
+	for _, p := range w.X.Posts() {
+		out["x"] = append(out["x"], anyURL.FindString(p.Text))
+	}
+	return out
 }
 
 var anyURL = regexp.MustCompile(`https?://\S+`)

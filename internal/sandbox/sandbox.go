@@ -1,5 +1,5 @@
 // Package sandbox is a small world to publish into: a GitHub over a real Git repository, the web site made
-// of it, a Mastodon server and an IndexNow endpoint, each on its own loopback port, each with faults to
+// of it, and a server for each kind of channel, each on its own loopback port, each with faults to
 // order, and an audit that counts what really happened.
 //
 // It imports nothing of Colophon's, so that it cannot share its bugs.
@@ -12,8 +12,11 @@ import (
 	"net/http"
 	"time"
 
+	"colophon/internal/sandbox/channels/bluesky"
+	"colophon/internal/sandbox/channels/devto"
 	"colophon/internal/sandbox/channels/indexnow"
 	"colophon/internal/sandbox/channels/mastodon"
+	"colophon/internal/sandbox/channels/x"
 	"colophon/internal/sandbox/fault"
 	"colophon/internal/sandbox/github"
 	"colophon/internal/sandbox/site"
@@ -27,7 +30,18 @@ const (
 	MastodonToken = "sandbox-mastodon-token"
 	Account       = "press"
 	IndexNowKey   = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+
+	BlueskyHandle   = "press.test"
+	BlueskyPassword = "sandbox-bluesky-password"
+	DevToKey        = "sandbox-devto-key"
+	XConsumerKey    = "sandbox-x-consumer-key"
+	XConsumerSecret = "sandbox-x-consumer-secret"
+	XAccessToken    = "sandbox-x-access-token"
+	XAccessSecret   = "sandbox-x-access-secret"
 )
+
+// Secrets are all of the world's credentials.
+var Secrets = []string{GitHubToken, MastodonToken, IndexNowKey, BlueskyPassword, DevToKey, XConsumerKey, XConsumerSecret, XAccessToken, XAccessSecret}
 
 // Options adjust the world.
 type Options struct {
@@ -44,13 +58,16 @@ type Options struct {
 type World struct {
 	GitHub   *github.Server
 	Site     *site.Site
-	Mastodon *mastodon.Server
+	Bluesky  *bluesky.Server
+	DevTo    *devto.Server
 	IndexNow *indexnow.Server
+	Mastodon *mastodon.Server
+	X        *x.Server
 
 	// What goes wrong, by server.
-	GitHubFaults, SiteFaults, MastodonFaults, IndexNowFaults *fault.Layer
+	GitHubFaults, SiteFaults, BlueskyFaults, DevToFaults, IndexNowFaults, MastodonFaults, XFaults *fault.Layer
 	// Where they listen.
-	GitHubPort, SitePort, MastodonPort, IndexNowPort, AuditPort *fault.Port
+	GitHubPort, SitePort, BlueskyPort, DevToPort, IndexNowPort, MastodonPort, XPort, AuditPort *fault.Port
 }
 
 // Start starts a world.
@@ -65,6 +82,11 @@ func Start(o Options) (*World, error) {
 	w := &World{
 		Site:     site.New(site.Options{Title: o.Title, Delay: o.SiteDelay, KeyFiles: map[string]string{IndexNowKey + ".txt": IndexNowKey}}),
 		Mastodon: mastodon.New(o.Mastodon), IndexNow: indexnow.New(),
+		Bluesky: bluesky.New(bluesky.Options{Handle: BlueskyHandle, Password: BlueskyPassword, Now: o.Mastodon.Now}),
+		DevTo:   devto.New(devto.Options{Username: Account, Key: DevToKey, Now: o.Mastodon.Now}),
+		X: x.New(x.Options{
+			Username: Account, ConsumerKey: XConsumerKey, ConsumerSecret: XConsumerSecret, AccessToken: XAccessToken, AccessSecret: XAccessSecret, Now: o.Mastodon.Now,
+		}),
 	}
 	var err error
 	w.GitHub, err = github.New(github.Options{
@@ -82,8 +104,11 @@ func Start(o Options) (*World, error) {
 	}{
 		{w.GitHub, &w.GitHubFaults, &w.GitHubPort},
 		{w.Site, &w.SiteFaults, &w.SitePort},
-		{w.Mastodon, &w.MastodonFaults, &w.MastodonPort},
+		{w.Bluesky, &w.BlueskyFaults, &w.BlueskyPort},
+		{w.DevTo, &w.DevToFaults, &w.DevToPort},
 		{w.IndexNow, &w.IndexNowFaults, &w.IndexNowPort},
+		{w.Mastodon, &w.MastodonFaults, &w.MastodonPort},
+		{w.X, &w.XFaults, &w.XPort},
 	} {
 		*s.layer = fault.New(s.handler)
 		name := o.Name
@@ -110,10 +135,26 @@ func (w *World) deploy() {
 
 // Close ends every server of the world.
 func (w *World) Close() {
-	for _, p := range []*fault.Port{w.GitHubPort, w.SitePort, w.MastodonPort, w.IndexNowPort, w.AuditPort} {
+	for _, p := range []*fault.Port{w.GitHubPort, w.SitePort, w.BlueskyPort, w.DevToPort, w.IndexNowPort, w.MastodonPort, w.XPort, w.AuditPort} {
 		if p != nil {
 			p.Close()
 		}
+	}
+}
+
+// Layers are the faults, by the server's name.
+func (w *World) Layers() map[string]*fault.Layer {
+	return map[string]*fault.Layer{
+		"github": w.GitHubFaults, "site": w.SiteFaults, "bluesky": w.BlueskyFaults, "devto": w.DevToFaults, "indexnow": w.IndexNowFaults,
+		"mastodon": w.MastodonFaults, "x": w.XFaults,
+	}
+}
+
+// Ports are where the servers listen, by their names.
+func (w *World) Ports() map[string]*fault.Port {
+	return map[string]*fault.Port{
+		"github": w.GitHubPort, "site": w.SitePort, "bluesky": w.BlueskyPort, "devto": w.DevToPort, "indexnow": w.IndexNowPort,
+		"mastodon": w.MastodonPort, "x": w.XPort,
 	}
 }
 
@@ -128,7 +169,7 @@ func (w *World) audit() http.Handler {
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_ = auditPage.Execute(rw, map[string]any{"Audit": w.Audit(), "World": w, "Account": Account})
 	})
-	for name, layer := range map[string]*fault.Layer{"github": w.GitHubFaults, "site": w.SiteFaults, "mastodon": w.MastodonFaults, "indexnow": w.IndexNowFaults} {
+	for name, layer := range w.Layers() {
 		mux.Handle("/faults/"+name, layer.Admin())
 	}
 	return mux
