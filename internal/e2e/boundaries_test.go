@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"colophon/internal/config"
 	"colophon/internal/sandbox/fault"
 	"colophon/publish"
 )
@@ -68,7 +69,7 @@ func TestBoundaries(t *testing.T) {
 				if tr.at != nil && !tr.at(b) {
 					continue
 				}
-				deaths := []string{"", b.op.What + beforeCall, b.op.What + afterLedger, "observe: before"}
+				deaths := []string{"", named(b.op) + beforeCall, named(b.op) + afterLedger, "observe: before"}
 				if testing.Short() {
 					deaths = deaths[:1]
 				}
@@ -77,7 +78,7 @@ func TestBoundaries(t *testing.T) {
 				}
 			}
 			for _, at := range []string{beforeClaim, afterEffect, duringLook} {
-				check(t, &sum, b, trouble{}, b.op.What+at)
+				check(t, &sum, b, trouble{}, named(b.op)+at)
 			}
 		}
 		for _, at := range instants {
@@ -103,15 +104,18 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 		defer func() { sum.enough.CompareAndSwap(false, t.Failed() && failFast()) }()
 		o := setup{keyed: tr.keyed}
 		if tr.double {
-			o.doubles = []double{{b.step(), 1}}
+			for nth := range len(channels) { // whichever comes first
+				o.doubles = append(o.doubles, double{b.step(), nth + 1})
+			}
 		}
 		if tr.named != nil {
 			tr.named(&o, &tr)
 		}
 		s := simulate(t, o)
 		b.arrange(s, tr, death)
-		runs, err := s.run(tick{Intent: s.intent(key)})
-		bal := s.balance([]publish.Intent{s.intent(key)}, runs, nil, err)
+		in := s.everywhere()
+		runs, err := s.run(tick{Intent: in})
+		bal := s.balance([]publish.Intent{in}, runs, nil, err)
 		sum.add(bal)
 		for _, f := range bal.faults {
 			t.Error(f)
@@ -123,6 +127,16 @@ func check(t *testing.T, sum *tally, b boundary, tr trouble, death string) {
 			t.Errorf("a person was asked about %v, want %v", got, want)
 		}
 	})
+}
+
+// channels are one of each kind.
+var channels = config.Kinds()
+
+// everywhere is the intent, announced on every channel.
+func (s *simulation) everywhere() publish.Intent {
+	in := s.intent(key)
+	in.Channels = channels
+	return in
 }
 
 // failFast says whether -failfast was given, which by itself does not hold up what runs side by side.
@@ -142,7 +156,7 @@ func (b boundary) arrange(s *simulation, tr trouble, death string) {
 	if tr.around != nil {
 		done := false
 		s.ledger.around = func(op publish.Operation) func() {
-			if done || op.What != b.op.What {
+			if done || named(op) != named(b.op) {
 				return nil
 			}
 			done = true
@@ -150,7 +164,7 @@ func (b boundary) arrange(s *simulation, tr trouble, death string) {
 		}
 	}
 	if tr.double {
-		s.ledger.meet = b.op.What
+		s.ledger.meet = named(b.op)
 	}
 	if death != "" {
 		s.ledger.die(death, 1)
@@ -188,8 +202,9 @@ func found(t *testing.T) (all []boundary, instants []string) {
 				}
 			}
 		}
-		runs, err := s.run(tick{Intent: s.intent(key)})
-		if b := s.balance([]publish.Intent{s.intent(key)}, runs, nil, err); len(b.faults) > 0 {
+		in := s.everywhere()
+		runs, err := s.run(tick{Intent: in})
+		if b := s.balance([]publish.Intent{in}, runs, nil, err); len(b.faults) > 0 {
 			t.Fatalf("a run without trouble does not end well: %v", b.faults)
 		}
 		for _, at := range s.ledger.instants() {
@@ -208,8 +223,8 @@ func found(t *testing.T) (all []boundary, instants []string) {
 			t.Errorf("no run makes the change %q: bring about a scene in which it is made", what)
 		}
 	}
-	if len(all) != len(registered)+2 {
-		t.Errorf("%d changes at the servers, of %d registered and two channels", len(all), len(registered))
+	if len(all) != len(registered)+len(channels) {
+		t.Errorf("%d changes at the servers, of %d registered and %d channels", len(all), len(registered), len(channels))
 	}
 	return all, instants
 }

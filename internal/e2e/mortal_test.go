@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,20 +103,23 @@ const (
 	duringLook  = ": while it is looked for"
 )
 
+// named is a change's name, with that of its channel.
+func named(op publish.Operation) string { return strings.TrimSpace(op.Channel + " " + op.What) }
+
 // Attempt dies as a killed process does: whatever it was to write after that is never written. The real
 // attempt is then left waiting in a goroutine that nobody hears of again, its row in flight.
 func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.Approval,
 	apply func(context.Context, publish.Prior) (publish.Receipt, error),
 ) (publish.Attempted, error) {
-	m.instant(op.What + beforeClaim)
-	m.rendezvous(op.What)
+	m.instant(named(op) + beforeClaim)
+	m.rendezvous(named(op))
 	type answer struct {
 		publish.Attempted
 		err error
 	}
 	dead, done := make(chan struct{}), make(chan answer, 1)
 	dies := func(at string) {
-		if m.dead(op.What + at) {
+		if m.dead(named(op) + at) {
 			close(dead)
 			<-m.over // nothing of this process goes on while anybody could see it
 			runtime.Goexit()
@@ -141,7 +145,7 @@ func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.A
 	case <-dead:
 		panic(killed)
 	case got := <-done:
-		m.instant(op.What + afterLedger)
+		m.instant(named(op) + afterLedger)
 		return got.Attempted, got.err
 	}
 }
@@ -171,8 +175,8 @@ func (m *mortal) Observe(ctx context.Context, key publish.OperationKey, seen pub
 }
 
 func (m *mortal) Confirm(ctx context.Context, op publish.Operation, r publish.Receipt, e []publish.Evidence) error {
-	m.instant(op.What + duringLook)
-	defer m.instant(op.What + ": when it was found")
+	m.instant(named(op) + duringLook)
+	defer m.instant(named(op) + ": when it was found")
 	return m.Ledger.Confirm(ctx, op, r, e)
 }
 

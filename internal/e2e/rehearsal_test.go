@@ -91,7 +91,7 @@ func (s schedule) String() string {
 // instantNames are the instants at which a process can die.
 var instantNames = func() []string {
 	names := []string{"admit: before", "admit: after", "keep: before", "keep: after", "pin: before", "pin: after", "observe: before", "observe: after", "settle: before", "settle: after"}
-	for _, what := range []string{"tree", "commit", "branch", "pull request", "merge", "branch removal", "sweep", "post", "ping"} {
+	for _, what := range []string{"tree", "commit", "branch", "pull request", "merge", "branch removal", "sweep", "mastodon post", "bluesky post", "devto post", "x post", "indexnow ping"} {
 		for _, at := range []string{beforeClaim, beforeCall, afterEffect, afterLedger, duringLook} {
 			names = append(names, what+at)
 		}

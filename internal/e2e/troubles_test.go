@@ -62,7 +62,7 @@ func troubles() []trouble {
 	}
 	moved := map[string]publish.Condition{"github": "repository_moved"}
 	all = append(all,
-		trouble{name: "403 limit without a time", rules: []fault.Rule{{Kind: fault.StatusBefore, Status: 403, Body: `{"message":"You have exceeded a secondary rate limit.","error":"Too many requests"}`}}, asks: map[string]publish.Condition{"mastodon": "rejected", "indexnow": "key_refused"}},
+		trouble{name: "403 limit without a time", rules: []fault.Rule{{Kind: fault.StatusBefore, Status: 403, Body: `{"message":"You have exceeded a secondary rate limit.","error":"Too many requests"}`}}, asks: map[string]publish.Condition{"mastodon": "rejected", "bluesky": "rejected", "devto": "rejected", "indexnow": "key_refused"}},
 		trouble{name: "redirect 307", rules: []fault.Rule{{Kind: fault.Redirect}}, asks: moved},
 		trouble{name: "redirect 301", rules: []fault.Rule{{Kind: fault.Redirect, Status: 301}}, asks: moved},
 		trouble{name: "refused connection", around: func(s *simulation, b boundary) func() {
@@ -175,9 +175,9 @@ func oddities() []trouble {
 func (tr trouble) asked(b boundary, death string) []publish.Condition {
 	c := tr.asks[b.server]
 	switch {
-	case c != "" && c != "head_changed" && death == b.op.What+afterLedger: // the refusal is in the ledger, its reason died; a head can be seen
+	case c != "" && c != "head_changed" && death == named(b.op)+afterLedger: // the refusal is in the ledger, its reason died; a head can be seen
 		c = "left_failed"
-	case slices.Contains(tr.spends, b.op.What) && death == b.op.What+beforeCall: // three attempts, of which one died and two were unclear
+	case slices.Contains(tr.spends, b.op.What) && death == named(b.op)+beforeCall: // three attempts, of which one died and two were unclear
 		c = "not_seen"
 	}
 	if c == "" {

@@ -7,8 +7,10 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +29,7 @@ type Port struct {
 	mu       sync.Mutex
 	server   *http.Server
 	listener net.Listener
+	held     int // a socket that keeps the port while connections are refused; 0 if there is none
 }
 
 // Name is how a port is reached. The zero value is by its address, in plain HTTP.
@@ -68,6 +71,7 @@ func (p *Port) Accept() error {
 		return err
 	}
 	p.addr = l.Addr().String()
+	p.release()
 	if p.name.TLS != nil {
 		l = tls.NewListener(l, p.name.TLS)
 	}
@@ -88,8 +92,40 @@ func (p *Port) Refuse() {
 		_ = p.listener.Close()
 		_ = p.server.Close()
 		p.server, p.listener = nil, nil
+		p.hold()
+	}
+}
+
+// hold keeps the port by a socket that is bound and does not listen, so that nobody else takes it in the meantime.
+func (p *Port) hold() {
+	_, text, _ := net.SplitHostPort(p.addr)
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return
+	}
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		_ = syscall.Close(fd)
+		return
+	}
+	p.held = fd
+}
+
+func (p *Port) release() {
+	if p.held != 0 {
+		_ = syscall.Close(p.held)
+		p.held = 0
 	}
 }
 
 // Close ends the server.
-func (p *Port) Close() { p.Refuse() }
+func (p *Port) Close() {
+	p.Refuse()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.release()
+}

@@ -152,7 +152,11 @@ func (s *Server) signed(r *http.Request) bool {
 		}
 	}
 	slices.Sort(params)
-	base := r.Method + "&" + escape("http://"+r.Host+r.URL.Path) + "&" + escape(strings.Join(params, "&"))
+	scheme = "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	base := r.Method + "&" + escape(scheme+"://"+r.Host+r.URL.Path) + "&" + escape(strings.Join(params, "&"))
 	mac := hmac.New(sha1.New, []byte(escape(s.options.ConsumerSecret)+"&"+escape(s.options.AccessSecret)))
 	mac.Write([]byte(base))
 	return given["oauth_consumer_key"] == s.options.ConsumerKey && given["oauth_token"] == s.options.AccessToken &&
