@@ -37,8 +37,9 @@ var mutants = []mutant{
 		"		return 2\n", "		return 1\n",
 	},
 	{
-		"the claim is dropped", "internal/ledger/attempt.go",
-		"		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {\n			return claimed(ctx, tx, op, was)\n		}\n", "		_ = approved\n",
+		"the claim is dropped, and the lane with it", "internal/ledger/attempt.go",
+		"		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {\n			return claimed(ctx, tx, op, was)\n		}\n		at := l.now()\n		if err := enter(ctx, tx, op, at); err != nil {\n			return err\n		}\n",
+		"		_, at := approved, l.now()\n",
 	},
 	{
 		"a retry has another operation key", "activities/ensure.go",
@@ -47,7 +48,7 @@ var mutants = []mutant{
 	},
 	{
 		"a retry has another idempotency key", "internal/channel/mastodon/post.go",
-		"p.me.id, prior.Rejections))", "p.me.id, prior.Attempts))",
+		"p.m.ID, prior.Rejections))", "p.m.ID, prior.Attempts))",
 	},
 	{
 		"a sending activity has a retry policy", "workflows/policies.go",
