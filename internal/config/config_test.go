@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,4 +172,46 @@ func FuzzParse(f *testing.F) {
 	f.Add(raw)
 	f.Add([]byte("site: {title: [}"))
 	f.Fuzz(func(_ *testing.T, source []byte) { _, _ = Parse("c.yaml", source) })
+}
+
+// TestEveryKindOfChannelSaysWhatItNeeds: each is good with what it needs, and says by name what is missing or is not
+// its own.
+func TestEveryKindOfChannelSaysWhatItNeeds(t *testing.T) {
+	const secret = "{env: SECRET}"
+	given := map[string]map[string]string{
+		"bluesky":  {"account": "press.example.org", "password": secret},
+		"devto":    {"account": "press", "key": secret},
+		"indexnow": {"endpoint": "https://api.indexnow.org/indexnow", "key": secret, "key_location": "https://example.org/k.txt"},
+		"mastodon": {"server": "https://mastodon.example", "account": "press", "token": secret},
+		"x":        {"account": "press", "consumer_key": secret, "consumer_secret": secret, "access_token": secret, "access_secret": secret},
+	}
+	source, _, _ := strings.Cut(example(t), "channels:\n")
+	_, policy, _ := strings.Cut(example(t), "\npolicy:")
+	parse := func(kind string, fields map[string]string) error {
+		text := source + "channels:\n  one:\n    kind: " + kind + "\n"
+		for name, value := range fields {
+			text += "    " + name + ": " + value + "\n"
+		}
+		_, err := Parse("colophon.yaml", []byte(text+"\npolicy:"+policy))
+		return err
+	}
+	for _, kind := range Kinds() {
+		if err := parse(kind, given[kind]); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		for name := range given[kind] {
+			less := maps.Clone(given[kind])
+			delete(less, name)
+			if err := parse(kind, less); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s without %s: %v", kind, name, err)
+			}
+		}
+		for field, value := range map[string]string{"zone": "Mars/Olympus", "gap": "-1s", "visiblity": "public"} {
+			more := maps.Clone(given[kind])
+			more[field] = value
+			if err := parse(kind, more); err == nil || !strings.Contains(err.Error(), field) {
+				t.Errorf("%s with %s: %v", kind, field, err)
+			}
+		}
+	}
 }
