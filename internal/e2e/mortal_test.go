@@ -32,6 +32,14 @@ type mortal struct {
 	// around is called with each attempt's operation before its request and, if it answers a function, that
 	// one after it.
 	around func(op publish.Operation) (after func())
+	// alone keeps what happens around attempts apart: deliveries go on side by side.
+	alone sync.Mutex
+}
+
+func (m *mortal) apart(f func()) {
+	m.alone.Lock()
+	defer m.alone.Unlock()
+	f()
 }
 
 // instant is passed, or not survived.
@@ -129,13 +137,17 @@ func (m *mortal) Attempt(ctx context.Context, op publish.Operation, a *publish.A
 		got, err := m.Ledger.Attempt(ctx, op, a, func(ctx context.Context, p publish.Prior) (publish.Receipt, error) {
 			dies(beforeCall)
 			var after func()
-			if m.around != nil {
-				after = m.around(op)
-			}
+			m.apart(func() {
+				if m.around != nil {
+					after = m.around(op)
+				}
+			})
 			r, err := apply(ctx, p)
-			if after != nil {
-				after()
-			}
+			m.apart(func() {
+				if after != nil {
+					after()
+				}
+			})
 			dies(afterEffect)
 			return r, err
 		})
