@@ -10,29 +10,38 @@ import (
 	"colophon/publish"
 )
 
+// connected tells what an account had published.
+type connected struct{ publish.Backlog }
+
+func (*connected) kind() string { return "connected" }
+
+func (e *connected) apply(ctx context.Context, tx *tx, key string) error {
+	newest := ""
+	if len(e.Posts) > 0 {
+		newest = plain(e.Posts[0].Receipt.ID)
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO accounts (destination, whole, reach, newest) VALUES ($1, $2, $3, $4)`, key, count(e.Whole), stamp(e.Reach), newest); err != nil {
+		return err
+	}
+	for _, p := range e.Posts {
+		for _, link := range p.Links {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO backlog (destination, link, receipt, created) VALUES ($1, $2, $3, $4)`, key, plain(publish.NormalURL(link)), text(p.Receipt), stamp(p.Created)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Connect keeps what an account had published when it was first met: the baseline, of which nothing is announced
 // again. The first that is kept stands.
 func (l *Ledger) Connect(ctx context.Context, b publish.Backlog) error {
-	return l.within(ctx, func(tx *sql.Tx) error {
+	return l.within(ctx, func(tx *tx) error {
 		known, err := account(ctx, tx, b.Destination)
 		if err != nil || known.Known {
 			return err
 		}
-		newest := ""
-		if len(b.Posts) > 0 {
-			newest = b.Posts[0].Receipt.ID
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO accounts (destination, whole, reach, newest) VALUES (?, ?, ?, ?)`, b.Destination, count(b.Whole), stamp(b.Reach), newest); err != nil {
-			return fmt.Errorf("ledger: connect %s: %w", b.Destination, err)
-		}
-		for _, p := range b.Posts {
-			for _, link := range p.Links {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO backlog (destination, link, receipt, created) VALUES (?, ?, ?, ?)`, b.Destination, publish.NormalURL(link), text(p.Receipt), stamp(p.Created)); err != nil {
-					return fmt.Errorf("ledger: connect %s: %w", b.Destination, err)
-				}
-			}
-		}
-		return l.event(ctx, tx, connected, b.Destination, b)
+		return add(ctx, tx, b.Destination, &connected{b})
 	})
 }
 
@@ -44,7 +53,7 @@ func (l *Ledger) Standing(ctx context.Context, destination, url string) (publish
 	}
 	// What was sent since then is newer than the backlog.
 	var receipt string
-	err = l.db.QueryRowContext(ctx, `SELECT receipt FROM operations WHERE destination = ? AND state = ? AND attempts > 0 ORDER BY last DESC LIMIT 1`, destination, publish.Done).Scan(&receipt)
+	err = l.db.QueryRowContext(ctx, `SELECT receipt FROM operations WHERE destination = $1 AND state = $2 AND attempts > 0 ORDER BY last DESC LIMIT 1`, destination, publish.Done).Scan(&receipt)
 	if err == nil {
 		var r publish.Receipt
 		if err = json.Unmarshal([]byte(receipt), &r); err == nil {
@@ -54,7 +63,7 @@ func (l *Ledger) Standing(ctx context.Context, destination, url string) (publish
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return st, fmt.Errorf("ledger: account %s: %w", destination, err)
 	}
-	rows, err := l.db.QueryContext(ctx, `SELECT receipt FROM backlog WHERE destination = ? AND link = ? ORDER BY created DESC`, destination, publish.NormalURL(url))
+	rows, err := l.db.QueryContext(ctx, `SELECT receipt FROM backlog WHERE destination = $1 AND link = $2 ORDER BY created DESC`, destination, plain(publish.NormalURL(url)))
 	if err != nil {
 		return st, fmt.Errorf("ledger: account %s: %w", destination, err)
 	}
@@ -75,7 +84,7 @@ func (l *Ledger) Standing(ctx context.Context, destination, url string) (publish
 func account(ctx context.Context, q querier, destination string) (st publish.Standing, err error) {
 	var whole int
 	var reach string
-	err = q.QueryRowContext(ctx, `SELECT whole, reach, newest FROM accounts WHERE destination = ?`, destination).Scan(&whole, &reach, &st.Newest)
+	err = q.QueryRowContext(ctx, `SELECT whole, reach, newest FROM accounts WHERE destination = $1`, destination).Scan(&whole, &reach, &st.Newest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return publish.Standing{}, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"colophon/publish"
 )
@@ -17,21 +18,47 @@ func digest(content []byte) publish.Digest {
 	return publish.Digest(hex.EncodeToString(sum[:]))
 }
 
+// kept tells that an artifact was kept. Its content is text wherever it can be, which diffs well.
+type kept struct {
+	Revision int            `json:"revision"`
+	Kind     string         `json:"kind"`
+	Digest   publish.Digest `json:"digest"`
+	Content  string         `json:"content,omitempty"`
+	Bytes    []byte         `json:"bytes,omitempty"` // the content that is not UTF-8
+}
+
+func (*kept) kind() string { return "kept" }
+
+func (e *kept) apply(ctx context.Context, tx *tx, key string) error {
+	content := e.Bytes
+	if content == nil {
+		content = []byte(e.Content)
+	}
+	if err := checked(e.Digest, content); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO artifacts (digest, content) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING`, e.Digest, content); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO kept (key, revision, kind, digest) VALUES ($1, $2, $3, $4)`, key, e.Revision, e.Kind, e.Digest)
+	return err
+}
+
 // Keep keeps the first artifact of a kind for an intent's revision, and answers that one ever after.
 func (l *Ledger) Keep(ctx context.Context, key publish.Key, revision int, kind string, content []byte) (d publish.Digest, first []byte, err error) {
-	err = l.within(ctx, func(tx *sql.Tx) error {
+	err = l.within(ctx, func(tx *tx) error {
 		var ok bool
 		if d, first, ok, err = find(ctx, tx, key, revision, kind); err != nil || ok {
 			return err
 		}
 		d, first = digest(content), content
-		if _, err := tx.ExecContext(ctx, `INSERT INTO artifacts (digest, content) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING`, d, content); err != nil {
-			return fmt.Errorf("ledger: keep %s of %s: %w", kind, key, err)
+		e := &kept{Revision: revision, Kind: kind, Digest: d}
+		if utf8.Valid(content) {
+			e.Content = string(content)
+		} else {
+			e.Bytes = content
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO kept (key, revision, kind, digest) VALUES (?, ?, ?, ?)`, key, revision, kind, d); err != nil {
-			return fmt.Errorf("ledger: keep %s of %s: %w", kind, key, err)
-		}
-		return l.event(ctx, tx, kept, string(key), map[string]any{"revision": revision, "kind": kind, "digest": d})
+		return add(ctx, tx, string(key), e)
 	})
 	return d, first, err
 }
@@ -42,7 +69,7 @@ func (l *Ledger) Kept(ctx context.Context, key publish.Key, revision int, kind s
 }
 
 func find(ctx context.Context, q querier, key publish.Key, revision int, kind string) (d publish.Digest, content []byte, ok bool, err error) {
-	err = q.QueryRowContext(ctx, `SELECT a.digest, a.content FROM kept k JOIN artifacts a USING (digest) WHERE k.key = ? AND k.revision = ? AND k.kind = ?`, key, revision, kind).Scan(&d, &content)
+	err = q.QueryRowContext(ctx, `SELECT a.digest, a.content FROM kept k JOIN artifacts a USING (digest) WHERE k.key = $1 AND k.revision = $2 AND k.kind = $3`, key, revision, kind).Scan(&d, &content)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil, false, nil
 	}
@@ -55,7 +82,7 @@ func find(ctx context.Context, q querier, key publish.Key, revision int, kind st
 // Artifact answers an artifact by its digest, and refuses one whose bytes no longer fit it.
 func (l *Ledger) Artifact(ctx context.Context, d publish.Digest) ([]byte, error) {
 	var content []byte
-	if err := l.db.QueryRowContext(ctx, `SELECT content FROM artifacts WHERE digest = ?`, d).Scan(&content); err != nil {
+	if err := l.db.QueryRowContext(ctx, `SELECT content FROM artifacts WHERE digest = $1`, d).Scan(&content); err != nil {
 		return nil, fmt.Errorf("ledger: artifact %s: %w", d, err)
 	}
 	return content, checked(d, content)

@@ -38,7 +38,7 @@ func (l *Ledger) Prior(ctx context.Context, key publish.OperationKey) (publish.P
 
 func prior(ctx context.Context, q querier, key publish.OperationKey) (p publish.Prior, err error) {
 	var first, last, receipt string
-	err = q.QueryRowContext(ctx, `SELECT state, attempts, rejections, deferrals, first, last, receipt, condition FROM operations WHERE op = ?`, key).
+	err = q.QueryRowContext(ctx, `SELECT state, attempts, rejections, deferrals, first, last, receipt, condition FROM operations WHERE op = $1`, key).
 		Scan(&p.State, &p.Attempts, &p.Rejections, &p.Deferrals, &first, &last, &receipt, &p.Condition)
 	if errors.Is(err, sql.ErrNoRows) {
 		return publish.Prior{}, nil
@@ -99,9 +99,38 @@ func ended(op publish.Operation, number int, receipt publish.Receipt, err error)
 	return publish.Attempted{State: publish.Done, Number: number, Receipt: receipt}
 }
 
+// attempted tells that an attempt began.
+type attempted struct {
+	Operation publish.Operation `json:"operation"`
+	Number    int               `json:"number"`
+	By        string            `json:"by"`
+	Approval  *publish.Approval `json:"approval"`
+	Lane      *closure          `json:"lane,omitempty"`
+}
+
+func (*attempted) kind() string { return "attempt" }
+
+func (e *attempted) apply(ctx context.Context, tx *tx, key string) error {
+	op, now := e.Operation, stamp(tx.at)
+	_, err := tx.ExecContext(ctx, `INSERT INTO operations
+		(op, what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, first, last, receipt, looked, evidence)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $12, '{}', '', '[]')
+		ON CONFLICT (op) DO UPDATE SET state = excluded.state, attempts = excluded.attempts, last = excluded.last, text = excluded.text`,
+		key, op.What, op.Intent, op.Destination, op.ContentID, op.Revision, op.Channel, op.Account, op.Text, publish.InFlight, e.Number, now)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO attempts (op, number, by, approval, started, state, ended, status, receipt, error) VALUES ($1, $2, $3, $4, $5, $6, '', 0, '{}', '')`,
+		key, e.Number, e.By, text(e.Approval), now, publish.InFlight)
+	if err != nil {
+		return err
+	}
+	return e.Lane.apply(ctx, tx, key)
+}
+
 // claim is one transaction: who commits it may send.
 func (l *Ledger) claim(ctx context.Context, op publish.Operation, a *publish.Approval) (was publish.Prior, number int, err error) {
-	err = l.within(ctx, func(tx *sql.Tx) error {
+	err = l.within(ctx, func(tx *tx) error {
 		if was, err = prior(ctx, tx, op.Key()); err != nil {
 			return err
 		}
@@ -109,68 +138,77 @@ func (l *Ledger) claim(ctx context.Context, op publish.Operation, a *publish.App
 		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {
 			return claimed(ctx, tx, op, was)
 		}
-		at := l.now()
-		if err := enter(ctx, tx, op, at); err != nil {
+		if err := admissible(ctx, tx, op); err != nil {
 			return err
 		}
-		now := stamp(at)
 		number = was.Attempts + 1
-		_, err := tx.ExecContext(ctx, `INSERT INTO operations
-			(op, what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, first, last, receipt, looked, evidence)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, '{}', '', '[]')
-			ON CONFLICT (op) DO UPDATE SET state = excluded.state, attempts = excluded.attempts, last = excluded.last, text = excluded.text`,
-			op.Key(), op.What, op.Intent, op.Destination, op.ContentID, op.Revision, op.Channel, op.Account, op.Text, publish.InFlight, number, now, now)
-		if err != nil {
-			return fmt.Errorf("ledger: claim %s: %w", op.What, err)
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO attempts (op, number, by, approval, started, state, ended, status, receipt, error) VALUES (?, ?, ?, ?, ?, ?, '', 0, '{}', '')`,
-			op.Key(), number, l.who, text(a), now, publish.InFlight)
-		if err != nil {
-			return fmt.Errorf("ledger: claim %s: %w", op.What, err)
-		}
-		return l.event(ctx, tx, attempt, string(op.Key()), map[string]any{"operation": op, "number": number, "by": l.who, "approval": a})
+		return add(ctx, tx, string(op.Key()), &attempted{Operation: op, Number: number, By: l.who, Approval: a, Lane: entering(op, tx.at)})
 	})
 	return was, number, err
 }
 
-func claimed(ctx context.Context, tx *sql.Tx, op publish.Operation, was publish.Prior) error {
+func claimed(ctx context.Context, tx *tx, op publish.Operation, was publish.Prior) error {
 	e := &ClaimedError{What: op.What, State: was.State, Attempt: was.Attempts, Since: was.Last}
-	err := tx.QueryRowContext(ctx, `SELECT by FROM attempts WHERE op = ? AND number = ?`, op.Key(), was.Attempts).Scan(&e.By)
+	err := tx.QueryRowContext(ctx, `SELECT by FROM attempts WHERE op = $1 AND number = $2`, op.Key(), was.Attempts).Scan(&e.By)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return e
 }
 
-// resolve writes down how an attempt ended. An operation that is done stays done; and the end of an
-// attempt that another has followed says nothing about that one, unless it says done.
+// resolved tells how an attempt ended.
+type resolved struct {
+	Number    int                  `json:"number"`
+	State     publish.AttemptState `json:"state"`
+	Status    int                  `json:"status"`
+	Receipt   publish.Receipt      `json:"receipt"`
+	Error     string               `json:"error"`
+	Condition publish.Condition    `json:"condition,omitempty"`
+	Deferred  bool                 `json:"deferred,omitempty"` // put off by the remote
+	Lane      *closure             `json:"lane,omitempty"`
+}
+
+func (e *resolved) kind() string {
+	switch e.State {
+	case publish.Done:
+		return "sent"
+	case publish.Failed:
+		return "failed"
+	case publish.NotPerformed:
+		return "not_performed"
+	default:
+		return "unknown"
+	}
+}
+
+// apply: an operation that is done stays done; and the end of an attempt that another has followed says nothing
+// about that one, unless it says done.
+func (e *resolved) apply(ctx context.Context, tx *tx, key string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE attempts SET state = $1, ended = $2, status = $3, receipt = $4, error = $5 WHERE op = $6 AND number = $7`,
+		e.State, stamp(tx.at), e.Status, text(e.Receipt), e.Error, key, e.Number)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE operations SET state = $1, receipt = $2, condition = $3, rejections = rejections + $4, deferrals = deferrals + $5
+		WHERE op = $6 AND state <> $7 AND (attempts = $8 OR $9)`,
+		e.State, text(e.Receipt), e.Condition, count(e.State == publish.Failed), count(e.Deferred), key, publish.Done, e.Number, e.State == publish.Done)
+	if err != nil {
+		return err
+	}
+	return e.Lane.apply(ctx, tx, key)
+}
+
+// resolve writes down how an attempt ended.
 func (l *Ledger) resolve(ctx context.Context, op publish.Operation, a publish.Attempted) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
-	status, problem, rejected, deferred := a.Receipt.Status, "", count(a.State == publish.Failed), 0
-	var why publish.Condition
-	if a.Trouble != nil {
-		status, problem, why = a.Trouble.Status, summary(a.Trouble.Error()), a.Trouble.Condition
-		deferred = count(a.Trouble.Kind == publish.Deferred)
+	e := &resolved{Number: a.Number, State: a.State, Status: a.Receipt.Status, Receipt: a.Receipt}
+	if t := a.Trouble; t != nil {
+		e.Status, e.Error, e.Condition, e.Deferred = t.Status, summary(t.Error()), t.Condition, t.Kind == publish.Deferred
 	}
-	return l.within(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE attempts SET state = ?, ended = ?, status = ?, receipt = ?, error = ? WHERE op = ? AND number = ?`,
-			a.State, stamp(l.now()), status, text(a.Receipt), problem, op.Key(), a.Number)
-		if err != nil {
-			return fmt.Errorf("ledger: resolve %s: %w", op.What, err)
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE operations SET state = ?, receipt = ?, condition = ?, rejections = rejections + ?, deferrals = deferrals + ?
-			WHERE op = ? AND state <> ? AND (attempts = ? OR ? = ?)`,
-			a.State, text(a.Receipt), why, rejected, deferred, op.Key(), publish.Done, a.Number, a.State, publish.Done)
-		if err != nil {
-			return fmt.Errorf("ledger: resolve %s: %w", op.What, err)
-		}
-		if err := leave(ctx, tx, op, a.Trouble, l.now()); err != nil {
-			return err
-		}
-		return l.event(ctx, tx, resolution(a.State), string(op.Key()), map[string]any{
-			"number": a.Number, "status": status, "receipt": a.Receipt, "error": problem,
-		})
+	return l.within(ctx, func(tx *tx) error {
+		e.Lane = leaving(op, a.Trouble, tx.at)
+		return add(ctx, tx, string(op.Key()), e)
 	})
 }
 
@@ -181,45 +219,53 @@ func count(is bool) int {
 	return 0
 }
 
-func resolution(s publish.AttemptState) string {
-	switch s {
-	case publish.Done:
-		return sent
-	case publish.Failed:
-		return failed
-	case publish.NotPerformed:
-		return notPerformed
-	default:
-		return unknown
+// confirmed tells that an operation's effect was found.
+type confirmed struct {
+	Operation publish.Operation  `json:"operation"`
+	Receipt   publish.Receipt    `json:"receipt"`
+	Evidence  []publish.Evidence `json:"evidence"`
+	Lane      *closure           `json:"lane,omitempty"`
+}
+
+func (*confirmed) kind() string { return "confirmed" }
+
+func (e *confirmed) apply(ctx context.Context, tx *tx, key string) error {
+	op, now := e.Operation, stamp(tx.at)
+	_, err := tx.ExecContext(ctx, `INSERT INTO operations
+		(op, what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, first, last, receipt, looked, evidence)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, $11, $11, $12, $11, $13)
+		ON CONFLICT (op) DO UPDATE SET state = excluded.state, receipt = excluded.receipt, looked = excluded.looked, evidence = excluded.evidence`,
+		key, op.What, op.Intent, op.Destination, op.ContentID, op.Revision, op.Channel, op.Account, op.Text, publish.Done, now, text(e.Receipt), text(e.Evidence))
+	if err != nil {
+		return err
 	}
+	return e.Lane.apply(ctx, tx, key)
 }
 
 // Confirm writes down that a look found the operation's effect, whoever brought it about.
 func (l *Ledger) Confirm(ctx context.Context, op publish.Operation, r publish.Receipt, e []publish.Evidence) error {
-	return l.within(ctx, func(tx *sql.Tx) error {
-		now := stamp(l.now())
-		_, err := tx.ExecContext(ctx, `INSERT INTO operations
-			(op, what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, first, last, receipt, looked, evidence)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)
-			ON CONFLICT (op) DO UPDATE SET state = excluded.state, receipt = excluded.receipt, looked = excluded.looked, evidence = excluded.evidence`,
-			op.Key(), op.What, op.Intent, op.Destination, op.ContentID, op.Revision, op.Channel, op.Account, op.Text, publish.Done, now, now, text(r), now, text(e))
-		if err != nil {
-			return fmt.Errorf("ledger: confirm %s: %w", op.What, err)
-		}
-		if err := leave(ctx, tx, op, nil, l.now()); err != nil {
-			return err
-		}
-		return l.event(ctx, tx, confirmed, string(op.Key()), map[string]any{"operation": op, "receipt": r, "evidence": e})
+	return l.within(ctx, func(tx *tx) error {
+		return add(ctx, tx, string(op.Key()), &confirmed{Operation: op, Receipt: r, Evidence: e, Lane: leaving(op, nil, tx.at)})
 	})
+}
+
+// observed tells what a look saw.
+type observed struct {
+	Presence publish.Presence   `json:"presence"`
+	Evidence []publish.Evidence `json:"evidence"`
+}
+
+func (*observed) kind() string { return "reconciled" }
+
+func (e *observed) apply(ctx context.Context, tx *tx, key string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE operations SET looked = $1, evidence = $2 WHERE op = $3`, stamp(tx.at), text(e.Evidence), key)
+	return err
 }
 
 // Observe writes down what a look saw of an operation that was attempted.
 func (l *Ledger) Observe(ctx context.Context, key publish.OperationKey, seen publish.Presence, e []publish.Evidence) error {
-	return l.within(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE operations SET looked = ?, evidence = ? WHERE op = ?`, stamp(l.now()), text(e), key); err != nil {
-			return fmt.Errorf("ledger: %w", err)
-		}
-		return l.event(ctx, tx, reconciled, string(key), map[string]any{"presence": seen, "evidence": e})
+	return l.within(ctx, func(tx *tx) error {
+		return add(ctx, tx, string(key), &observed{Presence: seen, Evidence: e})
 	})
 }
 
@@ -232,7 +278,7 @@ type OperationRow struct {
 // Operations lists an intent's operations in the order in which they were first attempted.
 func (l *Ledger) Operations(ctx context.Context, key publish.Key) ([]OperationRow, error) {
 	rows, err := l.db.QueryContext(ctx, `SELECT what, intent, destination, content_id, revision, channel, account, text, state, attempts, rejections, deferrals, first, last, receipt
-		FROM operations WHERE intent = ? ORDER BY first, rowid`, key)
+		FROM operations WHERE intent = $1 ORDER BY first, op`, key)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}

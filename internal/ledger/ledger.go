@@ -3,30 +3,25 @@
 // the permit granted that the HTTP client demands.
 //
 // It outlives every run, and what Temporal forgets it keeps. It holds no credentials.
+//
+// Its storage is SQLite or PostgreSQL, by one SQL. Every change is an event first; the tables follow the events, and
+// Import rebuilds them from those alone.
 package ledger
 
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
-
-	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// Ledger is an open ledger. It may be used by several goroutines, and its file by several processes.
+// Ledger is an open ledger. It may be used by several goroutines, and what it is kept in by several processes.
 type Ledger struct {
-	db  *sql.DB
+	storage
 	now func() time.Time
 	who string
 }
@@ -37,69 +32,65 @@ type Option func(*Ledger)
 // WithClock replaces the clock.
 func WithClock(now func() time.Time) Option { return func(l *Ledger) { l.now = now } }
 
-// Open opens the SQLite file at path, making it, and its folder, if need be, and brings its schema up to
-// date. Both are readable by their owner alone.
-func Open(ctx context.Context, path string, opts ...Option) (*Ledger, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+// Open opens the ledger kept in the SQLite file whose path is given, or in the PostgreSQL database at
+// postgres://USER@HOST/DATABASE. A file, and its folder, are made if need be, readable by their owner alone. The
+// schema is brought up to date.
+func Open(ctx context.Context, where string, opts ...Option) (*Ledger, error) {
+	s, err := open(ctx, where)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w; choose a file that can be written", err)
+		return nil, fmt.Errorf("ledger %s: %w", named(where), err)
 	}
-	_ = f.Close()
-	// Every transaction takes the write lock as it begins, so that a claim is decided once; a full sync
-	// makes an attempt durable before its request leaves.
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, fmt.Errorf("ledger %s: %w", path, err)
-	}
+	s.db.SetMaxOpenConns(connections)
 	host, _ := os.Hostname()
-	l := &Ledger{db: db, now: time.Now, who: fmt.Sprintf("%s:%d", host, os.Getpid())}
+	l := &Ledger{storage: s, now: time.Now, who: fmt.Sprintf("%s:%d", host, os.Getpid())}
 	for _, o := range opts {
 		o(l)
 	}
 	if err := l.migrate(ctx); err != nil {
-		_ = db.Close()
-		return nil, fmt.Errorf("ledger %s: %w", path, err)
+		_ = l.Close()
+		return nil, fmt.Errorf("ledger %s: %w", named(where), err)
 	}
 	return l, nil
 }
 
-func (l *Ledger) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
+// named is where a ledger is, without a password.
+func named(where string) string {
+	scheme, _, isURL := strings.Cut(where, "://")
+	if !isURL {
+		return where
 	}
-	// Two processes may open a new file at once: the second finds the lock taken, and then nothing to do.
-	for try := 1; ; try++ {
-		p, err := goose.NewProvider(goose.DialectSQLite3, l.db, files)
-		if err == nil {
-			_, err = p.Up(ctx)
-		}
-		if err == nil || try == 10 || ctx.Err() != nil {
-			return err
-		}
-		time.Sleep(time.Duration(try) * 50 * time.Millisecond)
+	if u, err := url.Parse(where); err == nil {
+		return u.Redacted()
 	}
+	return scheme + "://…"
 }
 
 // Close closes the ledger.
 func (l *Ledger) Close() error { return l.db.Close() }
 
+// tx is a transaction. No other writes at the same time, and all that it writes happens at one moment.
+type tx struct {
+	*sql.Tx
+	now time.Time // by the clock
+	at  time.Time // the same, as a stamp can hold it; never earlier
+}
+
 // within runs f in one transaction.
-func (l *Ledger) within(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := l.db.BeginTx(ctx, nil)
+func (l *Ledger) within(ctx context.Context, f func(*tx) error) error {
+	t, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback()
+	if _, err := t.ExecContext(ctx, l.alone); err != nil {
+		_ = t.Rollback()
+		return fmt.Errorf("ledger: %w", err)
+	}
+	now := l.now()
+	if err := f(&tx{Tx: t, now: now, at: up(now)}); err != nil {
+		_ = t.Rollback()
 		return err
 	}
-	if err := tx.Commit(); err != nil {
+	if err := t.Commit(); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
@@ -116,6 +107,11 @@ func stamp(t time.Time) string {
 func unstamp(s string) time.Time {
 	t, _ := time.Parse(time.RFC3339, s)
 	return t
+}
+
+// up rounds up to what a stamp can hold, so that no lane opens early.
+func up(t time.Time) time.Time {
+	return t.Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
 }
 
 // text is v as JSON; the ledger's own types always marshal.

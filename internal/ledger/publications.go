@@ -15,11 +15,22 @@ import (
 
 const planKind = "plan"
 
+// admitted tells that a key was bound to its inputs.
+type admitted struct{ publish.Intent }
+
+func (*admitted) kind() string { return "admitted" }
+
+func (e *admitted) apply(ctx context.Context, tx *tx, key string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO publications (key, fingerprint, intent, repository, slug, path, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		key, e.Fingerprint(), text(e.Intent), e.Repository, fold(e.Slug), fold(e.Path), stamp(tx.at))
+	return err
+}
+
 // Admit binds an intent's key to its inputs, or answers what the key is bound to already. It fails with
 // a *publish.ConflictError when the inputs differ, and with a *publish.TakenError when another intent
 // holds the slug or the path; then nothing has changed.
 func (l *Ledger) Admit(ctx context.Context, in publish.Intent) (a publish.Admission, err error) {
-	err = l.within(ctx, func(tx *sql.Tx) error {
+	err = l.within(ctx, func(tx *tx) error {
 		known, ok, err := publication(ctx, tx, in.Key, in.Revision)
 		if err != nil {
 			return err
@@ -34,23 +45,17 @@ func (l *Ledger) Admit(ctx context.Context, in publish.Intent) (a publish.Admiss
 		if err := free(ctx, tx, in); err != nil {
 			return err
 		}
-		now := l.now()
-		a = publish.Admission{New: true, Publication: publish.Publication{Intent: in, Fingerprint: in.Fingerprint(), FirstSeen: now}}
-		_, err = tx.ExecContext(ctx, `INSERT INTO publications (key, fingerprint, intent, repository, slug, path, first_seen) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			in.Key, in.Fingerprint(), text(in), in.Repository, fold(in.Slug), fold(in.Path), stamp(now))
-		if err != nil {
-			return fmt.Errorf("ledger: admit %s: %w", in.Key, err)
-		}
-		return l.event(ctx, tx, admitted, string(in.Key), in)
+		a = publish.Admission{New: true, Publication: publish.Publication{Intent: in, Fingerprint: in.Fingerprint(), FirstSeen: tx.at}}
+		return add(ctx, tx, string(in.Key), &admitted{in})
 	})
 	return a, err
 }
 
 // free says which intent holds the slug or the path, if one does.
-func free(ctx context.Context, tx *sql.Tx, in publish.Intent) error {
+func free(ctx context.Context, tx *tx, in publish.Intent) error {
 	for _, c := range []struct{ field, column, value string }{{"slug", "slug", in.Slug}, {"path", "path", in.Path}} {
 		var by publish.Key
-		err := tx.QueryRowContext(ctx, `SELECT key FROM publications WHERE repository = ? AND `+c.column+` = ?`, in.Repository, fold(c.value)).Scan(&by)
+		err := tx.QueryRowContext(ctx, `SELECT key FROM publications WHERE repository = $1 AND `+c.column+` = $2`, in.Repository, fold(c.value)).Scan(&by)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
@@ -103,7 +108,7 @@ type querier interface {
 
 func publication(ctx context.Context, q querier, key publish.Key, revision int) (p publish.Publication, ok bool, err error) {
 	var intent, seen string
-	err = q.QueryRowContext(ctx, `SELECT intent, fingerprint, first_seen FROM publications WHERE key = ?`, key).Scan(&intent, &p.Fingerprint, &seen)
+	err = q.QueryRowContext(ctx, `SELECT intent, fingerprint, first_seen FROM publications WHERE key = $1`, key).Scan(&intent, &p.Fingerprint, &seen)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
 	}
@@ -114,10 +119,10 @@ func publication(ctx context.Context, q querier, key publish.Key, revision int) 
 		return p, false, fmt.Errorf("ledger: %s: %w", key, err)
 	}
 	p.FirstSeen = unstamp(seen)
-	if err := optional(ctx, q, &p.Plan, `SELECT a.content FROM kept k JOIN artifacts a USING (digest) WHERE k.key = ? AND k.revision = ? AND k.kind = ?`, key, revision, planKind); err != nil {
+	if err := optional(ctx, q, &p.Plan, `SELECT a.content FROM kept k JOIN artifacts a USING (digest) WHERE k.key = $1 AND k.revision = $2 AND k.kind = $3`, key, revision, planKind); err != nil {
 		return p, false, err
 	}
-	err = optional(ctx, q, &p.Record, `SELECT record FROM records WHERE key = ? AND revision = ?`, key, revision)
+	err = optional(ctx, q, &p.Record, `SELECT record FROM records WHERE key = $1 AND revision = $2`, key, revision)
 	return p, err == nil, err
 }
 
@@ -138,22 +143,34 @@ func optional[T any](ctx context.Context, q querier, v **T, query string, args .
 	return nil
 }
 
+// closed tells an intent's terminal record.
+type closed struct {
+	Revision int             `json:"revision"`
+	Outcome  publish.Outcome `json:"outcome"`
+	State    publish.State   `json:"state"`
+	Record   json.RawMessage `json:"record"`
+}
+
+func (*closed) kind() string { return "closed" }
+
+func (e *closed) apply(ctx context.Context, tx *tx, key string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO records (key, revision, record, closed) VALUES ($1, $2, $3, $4)`, key, e.Revision, string(e.Record), stamp(tx.at))
+	return err
+}
+
 // Settle writes the terminal record of an intent's revision. The first one stands, and is answered.
 func (l *Ledger) Settle(ctx context.Context, r publish.Record) (publish.Record, error) {
-	err := l.within(ctx, func(tx *sql.Tx) error {
+	err := l.within(ctx, func(tx *tx) error {
 		var first *publish.Record
 		in := r.Intent
-		if err := optional(ctx, tx, &first, `SELECT record FROM records WHERE key = ? AND revision = ?`, in.Key, in.Revision); err != nil {
+		if err := optional(ctx, tx, &first, `SELECT record FROM records WHERE key = $1 AND revision = $2`, in.Key, in.Revision); err != nil {
 			return err
 		}
 		if first != nil {
 			r = *first
 			return nil
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO records (key, revision, record, closed) VALUES (?, ?, ?, ?)`, in.Key, in.Revision, text(r), stamp(l.now())); err != nil {
-			return fmt.Errorf("ledger: settle %s: %w", in.Key, err)
-		}
-		return l.event(ctx, tx, closed, string(in.Key), map[string]any{"revision": in.Revision, "outcome": r.Outcome, "state": r.State})
+		return add(ctx, tx, string(in.Key), &closed{Revision: in.Revision, Outcome: r.Outcome, State: r.State, Record: json.RawMessage(text(r))})
 	})
 	return r, err
 }

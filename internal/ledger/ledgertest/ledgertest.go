@@ -29,9 +29,9 @@ func Operation() publish.Operation {
 	return publish.Operation{What: "post", Intent: Intent().Key, Destination: "example/1", ContentID: string(Intent().Key), Revision: 1, Account: "1", Channel: "example"}
 }
 
-// Run checks a storage; open answers a new, empty ledger.
-func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger) {
-	ctx := context.Background()
+// Run checks a storage. open answers a new, empty ledger, and dump all that its tables hold. After each check, what
+// the ledger has exported has to build another that is equal to it.
+func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger, dump func(t *testing.T, l *ledger.Ledger) string) {
 	for name, f := range map[string]func(*testing.T, *ledger.Ledger){
 		"KeyIsBoundToItsInputs":         bound,
 		"SlugAndPathHaveOneHolder":      holders,
@@ -51,15 +51,15 @@ func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger) {
 		"ADaysAttemptsAreCounted":       capped,
 		"ABacklogIsTheBaseline":         backlog,
 		"TheNewestKnownPostIsTold":      newest,
+		"NoBytesOfARemoteStopAnEntry":   bytesOfARemote,
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := open(t)
 			f(t, l)
-			if err := l.Export(ctx, &bytes.Buffer{}); err != nil {
-				t.Error(err)
-			}
+			rebuilt(t, l, open(t), dump)
 		})
 	}
+	t.Run("AnImportIsWholeOrNothing", func(t *testing.T) { imports(t, open) })
 }
 
 var bg = context.Background()
