@@ -40,6 +40,7 @@ var cli struct {
 	Demo    demoCmd    `cmd:"" help:"Publish the example articles into a small world on this machine, losing one merge answer on the way."`
 	Publish publishCmd `cmd:"" help:"Start the intent with this key, or join it, or say that it is published."`
 	Status  statusCmd  `cmd:"" help:"Show how intents stand: steps, receipts, what is waited for, whose move it is."`
+	Ledger  ledgerCmd  `cmd:"" help:"Export the ledger, or rebuild one."`
 }
 
 const description = `Colophon publishes each article exactly once, and can show how.

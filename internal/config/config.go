@@ -145,12 +145,26 @@ func (c *Config) check(doc *strictyaml.Document) {
 	if c.remote() && p.QuietPeriod+p.LookGap < exchange {
 		doc.Wrong("$.policy", "quiet_period and look_gap are %s together: want at least %s, for as long a request can be under way", p.QuietPeriod+p.LookGap, exchange)
 	}
-	if u, err := url.Parse(c.Ledger); err == nil && u.User != nil {
-		if _, written := u.User.Password(); written {
+	c.checkLedger(doc)
+	c.checkChannels(doc)
+}
+
+func (c *Config) checkLedger(doc *strictyaml.Document) {
+	scheme, _, isURL := strings.Cut(c.Ledger, "://")
+	if !isURL {
+		return
+	}
+	u, err := url.Parse(c.Ledger)
+	switch {
+	case scheme != "postgres" && scheme != "postgresql":
+		doc.Wrong("$.ledger", "%s:// is no kind of ledger; give a file's path, or postgres://USER@HOST/DATABASE", scheme)
+	case err != nil:
+		doc.Wrong("$.ledger", "is no URL; want postgres://USER@HOST/DATABASE")
+	default:
+		if _, written := u.User.Password(); written || u.Query().Has("password") {
 			doc.Wrong("$.ledger", "holds a password; take it out, and set PGPASSWORD or write it into ~/.pgpass")
 		}
 	}
-	c.checkChannels(doc)
 }
 
 // remote says whether anything that is changed is on another machine.

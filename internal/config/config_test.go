@@ -67,6 +67,9 @@ func TestFaultsAreToldWithTheirLine(t *testing.T) {
 		"channel kind":       {"    kind: indexnow", "    kind: telegraph", "want one of bluesky, devto, indexnow, mastodon, x"},
 		"secret in the file": {"  token: {env: GITHUB_TOKEN}", "  token: ghp_abcdefghijklmnop", "mapping is expected"},
 		"secret twice":       {"  token: {env: GITHUB_TOKEN}", "  token: {env: A, file: b}", "want where the secret is"},
+		"another database":   {"ledger: colophon.db", "ledger: mysql://colophon@db.example.org/colophon", "postgres://USER@HOST/DATABASE"},
+		"ledger's password":  {"ledger: colophon.db", "ledger: postgres://colophon:ghp_abcdefghijklmnop@db.example.org/colophon", "holds a password"},
+		"hidden password":    {"ledger: colophon.db", "ledger: postgres://db.example.org/colophon?password=ghp_abcdefghijklmnop", "holds a password"},
 		"duplicate key":      {"  base: main", "  name: other/blog", "name"},
 	} {
 		source := strings.Replace(example(t), c.old, c.put, 1)

@@ -32,6 +32,7 @@ type Options struct {
 	Headless bool   // without the Web UI
 	Progress io.Writer
 	Log      *slog.Logger
+	Ledger   string // where the ledger is, as in colophon.yaml; a file in Dir if empty
 	Policy   string // the policy's part of colophon.yaml, if other than the demo's
 }
 
@@ -52,6 +53,9 @@ const demoPolicy = "{quiet_period: 2s, look_gap: 1s, budget: 3, live_deadline: 2
 func Start(ctx context.Context, o Options) (*Env, error) {
 	if o.Policy == "" {
 		o.Policy = demoPolicy
+	}
+	if o.Ledger == "" {
+		o.Ledger = "ledger.db"
 	}
 	e := &Env{log: o.Log}
 	if err := e.start(ctx, o); err != nil {
@@ -75,7 +79,7 @@ func (e *Env) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if e.ConfigFile, err = Configure(o.Dir, e.World, o.Policy); err != nil {
+	if e.ConfigFile, err = Configure(o.Dir, e.World, o.Ledger, o.Policy); err != nil {
 		return err
 	}
 	if e.Config, err = config.Load(e.ConfigFile); err != nil {
@@ -89,8 +93,8 @@ func (e *Env) start(ctx context.Context, o Options) error {
 }
 
 // Configure writes the examples into a folder, with a configuration that has the world's addresses, and
-// answers the configuration's path. Policy is written as in colophon.yaml.
-func Configure(dir string, w *sandbox.World, policy string) (string, error) {
+// answers the configuration's path. Ledger and policy are written as in colophon.yaml.
+func Configure(dir string, w *sandbox.World, ledger, policy string) (string, error) {
 	if err := os.CopyFS(filepath.Join(dir, "examples"), examples.Files); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
@@ -112,7 +116,7 @@ repository:
   token: {file: "%[5]s/github.token"}
   author: {name: Colophon, email: colophon@example.org}
 calendar: examples/calendar.yaml
-ledger: ledger.db
+ledger: "%[15]s"
 channels:
   indexnow: {kind: indexnow, gap: 20ms, endpoint: "%[6]s/indexnow", key: {file: "%[5]s/indexnow.token"}, key_location: "%[1]s/%[7]s.txt"}
   mastodon: {kind: mastodon, gap: 20ms, server: "%[8]s", account: %[9]s, token: {file: "%[5]s/mastodon.token"}, language: en, template: "{title}\n\n{description}\n\n{url} {tags}"}
@@ -121,7 +125,7 @@ channels:
   x: {kind: x, gap: 20ms, server: "%[14]s", account: %[9]s, consumer_key: {file: "%[5]s/x-consumer.token"}, consumer_secret: {file: "%[5]s/x-consumer-secret.token"}, access_token: {file: "%[5]s/x.token"}, access_secret: {file: "%[5]s/x-secret.token"}}
 policy: %[10]s
 `, w.SitePort.URL(), sandbox.Owner, sandbox.Repo, w.GitHubPort.URL(), dir, w.IndexNowPort.URL(), sandbox.IndexNowKey, w.MastodonPort.URL(), sandbox.Account, policy,
-		w.BlueskyPort.URL(), sandbox.BlueskyHandle, w.DevToPort.URL(), w.XPort.URL())
+		w.BlueskyPort.URL(), sandbox.BlueskyHandle, w.DevToPort.URL(), w.XPort.URL(), ledger)
 	file := filepath.Join(dir, "colophon.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o600)
 }

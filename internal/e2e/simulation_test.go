@@ -109,7 +109,7 @@ func simulate(t testing.TB, o setup) *simulation {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.world.Close)
-	file, err := devenv.Configure(dir, s.world, "{quiet_period: 60s, look_gap: 15s, budget: 3, live_deadline: 30m}")
+	file, err := devenv.Configure(dir, s.world, "ledger.db", "{quiet_period: 60s, look_gap: 15s, budget: 3, live_deadline: 30m}")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ var changes = map[string]func() change{
 
 // event is one line of an export.
 type event struct {
-	Event int64           `json:"event"` // 1, 2, 3, …
+	Event int             `json:"event"` // 1, 2, 3, …
 	At    string          `json:"at"`
 	Kind  string          `json:"kind"`
 	Key   string          `json:"key"` // what it is about: an intent, an operation, an account
@@ -74,11 +74,11 @@ func follow(ctx context.Context, tx *tx, kind, key, body string) error {
 	return c.apply(ctx, tx, key)
 }
 
-// Export writes every event, oldest first, as JSON Lines: a file that only grows and diffs well.
-func (l *Ledger) Export(ctx context.Context, w io.Writer) error {
+// Export writes every event, oldest first, as JSON Lines: a file that only grows and diffs well. It answers how many.
+func (l *Ledger) Export(ctx context.Context, w io.Writer) (events int, err error) {
 	rows, err := l.db.QueryContext(ctx, `SELECT id, at, kind, key, body FROM events ORDER BY id`)
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return events, fmt.Errorf("ledger: %w", err)
 	}
 	defer rows.Close()
 	out := json.NewEncoder(w)
@@ -86,14 +86,15 @@ func (l *Ledger) Export(ctx context.Context, w io.Writer) error {
 		var e event
 		var body string
 		if err := rows.Scan(&e.Event, &e.At, &e.Kind, &e.Key, &body); err != nil {
-			return fmt.Errorf("ledger: %w", err)
+			return events, fmt.Errorf("ledger: %w", err)
 		}
 		e.Body = json.RawMessage(body)
 		if err := out.Encode(e); err != nil {
-			return err
+			return events, err
 		}
+		events++
 	}
-	return rows.Err()
+	return events, rows.Err()
 }
 
 // ImportError says which line of an export cannot be taken; then nothing of it has been.
@@ -109,37 +110,44 @@ func (e *ImportError) Error() string {
 // Unwrap answers what is wrong with the line.
 func (e *ImportError) Unwrap() error { return e.Err }
 
+// ErrNotEmpty refuses an import into a ledger that holds something.
+var ErrNotEmpty = errors.New("an import needs an empty ledger")
+
 // Import reads what Export has written into an empty ledger, which is then equal to the one exported: all of it or,
-// with an *ImportError, nothing.
-func (l *Ledger) Import(ctx context.Context, r io.Reader) error {
-	return l.within(ctx, func(tx *tx) error {
+// with an *ImportError, nothing. It answers how many events there were.
+func (l *Ledger) Import(ctx context.Context, r io.Reader) (events int, err error) {
+	err = l.within(ctx, func(tx *tx) error {
 		var last int64
 		if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events`).Scan(&last); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}
 		if last > 0 {
-			return fmt.Errorf("ledger: it holds %d events already; import into a new one", last)
+			return fmt.Errorf("ledger: %w, and this one holds %d events", ErrNotEmpty, last)
 		}
 		lines := bufio.NewReader(r)
-		for n := int64(1); ; n++ {
+		for ; ; events++ {
 			b, err := lines.ReadBytes('\n')
 			if err != nil && (err != io.EOF || len(b) > 0) {
 				if err == io.EOF {
 					err = errors.New("it breaks off; export it again")
 				}
-				return &ImportError{Line: int(n), Err: err}
+				return &ImportError{Line: events + 1, Err: err}
 			}
 			if err == io.EOF {
 				return nil
 			}
-			if err := replay(ctx, tx, n, b); err != nil {
-				return &ImportError{Line: int(n), Err: err}
+			if err := replay(ctx, tx, events+1, b); err != nil {
+				return &ImportError{Line: events + 1, Err: err}
 			}
 		}
 	})
+	if err != nil {
+		return 0, err
+	}
+	return events, nil
 }
 
-func replay(ctx context.Context, tx *tx, n int64, b []byte) error {
+func replay(ctx context.Context, tx *tx, n int, b []byte) error {
 	var e event
 	if err := strict(b, &e); err != nil {
 		return err

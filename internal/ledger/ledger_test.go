@@ -98,11 +98,11 @@ func TestALedgerMovesFromOneStorageToTheOther(t *testing.T) {
 	var exports [3]bytes.Buffer
 	for n, l := range []*ledger.Ledger{first, second, third} {
 		if n > 0 {
-			if err := l.Import(context.Background(), bytes.NewReader(exports[n-1].Bytes())); err != nil {
+			if _, err := l.Import(context.Background(), bytes.NewReader(exports[n-1].Bytes())); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.Export(context.Background(), &exports[n]); err != nil {
+		if _, err := l.Export(context.Background(), &exports[n]); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(exports[n].Bytes(), exports[0].Bytes()) {

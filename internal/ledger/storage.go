@@ -79,7 +79,7 @@ func openPostgres(ctx context.Context, dsn string) (storage, error) {
 	if _, ok := c.RuntimeParams["application_name"]; !ok {
 		c.RuntimeParams["application_name"] = "colophon"
 	}
-	one, err := lock.NewPostgresSessionLocker()
+	one, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, uint64(patience.Seconds())))
 	if err != nil {
 		return storage{}, err
 	}
@@ -110,7 +110,10 @@ func (s storage) migrate(ctx context.Context) error {
 	for try := 1; ; try++ {
 		p, err := goose.NewProvider(s.dialect, s.db, files, s.options...)
 		if err == nil {
-			_, err = p.Up(ctx)
+			var due bool
+			if due, err = p.HasPending(ctx); due {
+				_, err = p.Up(ctx)
+			}
 		}
 		if err == nil || try == 10 || ctx.Err() != nil {
 			return err

@@ -371,7 +371,7 @@ func secrets(t *testing.T, l *ledger.Ledger) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := l.Export(bg, &b); err != nil {
+	if _, err := l.Export(bg, &b); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), token) {
@@ -401,7 +401,7 @@ func holds(t *testing.T, l *ledger.Ledger) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := l.Export(bg, &b); err != nil {
+	if _, err := l.Export(bg, &b); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
