@@ -57,6 +57,9 @@ func (s *Steps) ensureOne(ctx context.Context, e publish.Effect, approval *publi
 	if prior.State == publish.Done {
 		return s.done(ctx, e, prior, approval)
 	}
+	if approval.ByPerson() {
+		prior.Condition = "" // whoever decides retry says that the cause is mended
+	}
 	if traits.LookFirst || prior.Attempts > 0 {
 		res, absent := s.look(ctx, e, prior)
 		if !absent {

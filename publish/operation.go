@@ -101,10 +101,16 @@ type Prior struct {
 type Approval struct {
 	Operation OperationKey `json:"operation"`
 	Attempt   int          `json:"attempt"` // the attempt that may be followed by another; 0 before the first
-	By        string       `json:"by"`      // a person, or "rule"
+	By        string       `json:"by"`      // a person, or Rule
 	Reason    string       `json:"reason"`
 	Evidence  []Evidence   `json:"evidence,omitempty"`
 }
+
+// Rule is who approves what the policy allows by itself.
+const Rule = "rule"
+
+// ByPerson says that somebody decided.
+func (a *Approval) ByPerson() bool { return a != nil && a.By != Rule }
 
 // Attempted is how one attempt ended, as the ledger resolved it.
 type Attempted struct {

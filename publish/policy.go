@@ -43,11 +43,11 @@ func (p Policy) MayRepeat(r Result) (Approval, bool) {
 	}
 	switch {
 	case r.Outcome == FailedStep && r.Attempt == 0:
-		return Approval{Operation: r.Operation, By: "rule", Reason: "it was never attempted"}, true
+		return Approval{Operation: r.Operation, By: Rule, Reason: "it was never attempted"}, true
 	case r.Outcome == FailedStep:
-		return Approval{Operation: r.Operation, Attempt: r.Attempt, By: "rule", Reason: "the last attempt provably changed nothing", Evidence: r.Evidence}, true
+		return Approval{Operation: r.Operation, Attempt: r.Attempt, By: Rule, Reason: "the last attempt provably changed nothing", Evidence: r.Evidence}, true
 	case r.Outcome == NotConfirmed && r.Presence == Absent:
-		return Approval{Operation: r.Operation, Attempt: r.Attempt, By: "rule", Reason: "two spaced looks saw nothing", Evidence: r.Evidence}, true
+		return Approval{Operation: r.Operation, Attempt: r.Attempt, By: Rule, Reason: "two spaced looks saw nothing", Evidence: r.Evidence}, true
 	}
 	return Approval{}, false
 }

@@ -24,8 +24,9 @@ type demoCmd struct {
 // Help is shown by demo --help.
 func (demoCmd) Help() string {
 	return `Starts Temporal with its Web UI, a small world to publish into (a Git repository behind GitHub's API, a
-web site, a Mastodon account, IndexNow) and the real worker, all on this machine. Publishes the three example
-articles. The answer to one merge is lost on the way: the run finds out what happened instead of merging again.
+web site, IndexNow, accounts on Bluesky, DEV, Mastodon and X) and the real worker, all on this machine. Publishes
+the three example articles. The answer to one merge is lost on the way: the run finds out what happened instead of
+merging again.
 
 The first start builds Temporal's command line, which takes some minutes, unless temporal is on the PATH.`
 }
@@ -160,19 +161,15 @@ func (d demo) publish(ctx context.Context, key publish.Key) (publish.Record, err
 	return follow(ctx, d.env.Client, key, d.out)
 }
 
-// settled counts the record's deliveries whose receipt the sandbox knows.
-func (d demo) settled(r publish.Record) int {
-	known := map[string]bool{}
-	for _, st := range d.env.World.Mastodon.Statuses() {
-		known[st.ID] = true
-	}
-	for _, p := range d.env.World.IndexNow.Pings() {
-		known[p.URL] = true
-	}
-	n := 0
+// settled counts the record's deliveries whose receipt names what stands on the channel.
+func (d demo) settled(r publish.Record) (n int) {
+	stands := d.env.World.Announced()
 	for _, del := range r.Deliveries {
-		if del.Outcome == publish.Passed && (known[del.Receipt.ID] || known[del.Receipt.URL]) {
-			n++
+		for _, one := range stands[del.Channel] {
+			if del.Outcome == publish.Passed && (one.ID != "" && one.ID == del.Receipt.ID || one.ID == "" && one.URL == del.Receipt.URL) {
+				n++
+				break
+			}
 		}
 	}
 	return n

@@ -33,7 +33,7 @@ func TestTheExampleIsGood(t *testing.T) {
 	}
 	for _, e := range cal.Entries {
 		in, err := c.Intent(e)
-		if err != nil || in.Path != "posts/"+e.Slug+".md" || string(in.URL) != "https://example.org/posts/"+e.Slug+"/" || len(in.Channels) != 2 {
+		if err != nil || in.Path != "posts/"+e.Slug+".md" || string(in.URL) != "https://example.org/posts/"+e.Slug+"/" || len(in.Channels) != 5 {
 			t.Errorf("%+v, %v", in, err)
 		}
 		if _, err := os.Stat(in.Draft); err != nil {

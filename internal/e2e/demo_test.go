@@ -27,7 +27,7 @@ func TestTheDemoEndsWithOneOfEverything(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for name, want := range map[string]float64{
-		"articles": 3, "published": 3, "pull_requests": 3, "merges": 3, "deliveries": 6, "settled": 6, "duplicates": 0,
+		"articles": 3, "published": 3, "pull_requests": 3, "merges": 3, "deliveries": 15, "settled": 15, "duplicates": 0,
 	} {
 		if s[name] != want {
 			t.Errorf("%s is %v, want %v", name, s[name], want)

@@ -37,7 +37,7 @@ func TestWrongInputIsOneClearErrorAndChangesNothing(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = taken.Close() })
 	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
-	nowhere := []string{"TEMPORAL_ADDRESS=127.0.0.1:1", "GITHUB_TOKEN=", "INDEXNOW_KEY=x", "MASTODON_TOKEN=x"}
+	nowhere := []string{"TEMPORAL_ADDRESS=127.0.0.1:1", "GITHUB_TOKEN=", "INDEXNOW_KEY=x", "MASTODON_TOKEN=x", "BLUESKY_PASSWORD=x", "DEVTO_KEY=x", "X_CONSUMER_KEY=x", "X_CONSUMER_SECRET=x", "X_ACCESS_TOKEN=x", "X_ACCESS_SECRET=x"}
 	const good = "media-001:2026-10-04:idempotency"
 	for name, c := range map[string]struct {
 		program        string

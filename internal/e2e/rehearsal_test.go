@@ -107,10 +107,10 @@ func draw(t *rapid.T, base []publish.Intent) schedule {
 		Nulls: rapid.IntRange(0, 3).Draw(t, "nulls"), Record: rapid.IntRange(0, 3).Draw(t, "record lag"),
 	}
 	delays := rapid.SampledFrom([]time.Duration{0, 0, time.Second, 30 * time.Second, 10 * time.Minute, 3 * time.Hour})
-	channels := rapid.SampledFrom([][]string{{"indexnow", "mastodon"}, {"mastodon"}, {"indexnow"}, nil})
+	announced := rapid.SampledFrom([][]string{channels, channels, {"mastodon"}, {"indexnow"}, {"bluesky", "x"}, {"devto"}, nil})
 	for n := range rapid.IntRange(1, len(base)).Draw(t, "articles") {
 		in := base[n]
-		in.Channels = channels.Draw(t, "channels")
+		in.Channels = announced.Draw(t, "channels")
 		s.Articles = append(s.Articles, in)
 		for range rapid.IntRange(1, 3).Draw(t, "ticks") {
 			s.Ticks = append(s.Ticks, tick{delays.Draw(t, "after"), in})
@@ -122,11 +122,11 @@ func draw(t *rapid.T, base []publish.Intent) schedule {
 		}
 	}
 	s.Oddities = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"base modified", "merge under way", "unrecorded", "denied"}), 0, 2, rapid.ID[string]).Draw(t, "oddities")
-	stale := 0 // of Mastodon: two looks are spaced by more than its delay, so that no more than two can be stale
+	stale := map[string]int{} // of a channel: two looks are spaced by more than its delay, so that no more than two can be stale
 	for range rapid.IntRange(0, 5).Draw(t, "mishaps") {
 		m := drawMishap(t)
-		if m.Server == "mastodon" && m.Rule.Kind == fault.Stale {
-			if stale += m.Rule.Times; stale > 2 {
+		if m.Server != "github" && m.Rule.Kind == fault.Stale {
+			if stale[m.Server] += m.Rule.Times; stale[m.Server] > 2 {
 				continue
 			}
 		}
@@ -156,7 +156,7 @@ func beyondHelp(s schedule, method string) bool {
 var doubled = []publish.Step{publish.Admit, publish.Draft, publish.Validate, publish.Branch, publish.PullRequest, publish.Merge, publish.Syndicate, publish.Sweep, publish.Reconcile, publish.Close}
 
 func drawMishap(t *rapid.T) mishap {
-	m := mishap{Server: rapid.SampledFrom([]string{"github", "github", "mastodon", "indexnow", "site"}).Draw(t, "server")}
+	m := mishap{Server: rapid.SampledFrom(append([]string{"github", "github", "github", "site"}, channels...)).Draw(t, "server")}
 	reads := m.Server == "site" || rapid.IntRange(0, 3).Draw(t, "of a read") == 3
 	m.Rule.Skip, m.Rule.Times = rapid.IntRange(0, 6).Draw(t, "skip"), rapid.IntRange(1, 3).Draw(t, "times")
 	kinds := []fault.Kind{
@@ -167,7 +167,11 @@ func drawMishap(t *rapid.T) mishap {
 		m.Rule.Method = "GET"
 		kinds = []fault.Kind{fault.ResetBefore, fault.StatusBefore, fault.CutBody, fault.EmptyBody, fault.WrongType, fault.HangBefore, fault.Stale}
 	} else {
-		m.Rule.Method = rapid.SampledFrom(map[string][]string{"github": {"POST", "PUT", "DELETE"}, "mastodon": {"POST"}, "indexnow": {"POST"}}[m.Server]).Draw(t, "method")
+		methods := []string{"POST"}
+		if m.Server == "github" {
+			methods = []string{"POST", "PUT", "DELETE"}
+		}
+		m.Rule.Method = rapid.SampledFrom(methods).Draw(t, "method")
 	}
 	m.Rule.Kind = rapid.SampledFrom(kinds).Draw(t, "kind")
 	switch m.Rule.Kind {
@@ -192,8 +196,8 @@ func drawMishap(t *rapid.T) mishap {
 			m.Rule.Lands.After = 1
 		}
 	case fault.Stale:
-		if m.Server == "mastodon" {
-			m.Rule.Path, m.Rule.Status, m.Rule.Body, m.Rule.Times = "/statuses$", 200, "[]", min(m.Rule.Times, 2)
+		if r, ok := notYet[m.Server]; ok {
+			m.Rule.Path, m.Rule.Status, m.Rule.Body, m.Rule.Times = r.Path, r.Status, r.Body, min(m.Rule.Times, 2)
 		}
 	}
 	return m

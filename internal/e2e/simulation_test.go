@@ -51,6 +51,8 @@ type setup struct {
 	// keyed makes Mastodon honour idempotency keys. Without it nothing but the loop stands against a second
 	// post.
 	keyed bool
+	// made is the kind of Mastodon server, where it matters which.
+	made mastodon.Make
 	// method is how pull requests are merged; by merge commits unless set.
 	method string
 	// name is how the servers that are changed are reached.
@@ -63,6 +65,9 @@ type setup struct {
 
 // make is the kind of Mastodon server.
 func (o setup) make() mastodon.Make {
+	if o.made != "" {
+		return o.made
+	}
 	if o.keyed {
 		return mastodon.Current
 	}

@@ -113,6 +113,14 @@ func late() []trouble {
 	return all
 }
 
+// notYet are the reads of a channel that do not show yet what was posted.
+var notYet = map[string]fault.Rule{
+	"bluesky":  {Kind: fault.Stale, Path: "getRecord$", Status: 400, Body: `{"error":"RecordNotFound","message":"Could not locate record"}`},
+	"devto":    {Kind: fault.Stale, Path: "/articles/me", Status: 200, Body: "[]"},
+	"mastodon": {Kind: fault.Stale, Path: "/statuses$", Status: 200, Body: "[]"},
+	"x":        {Kind: fault.Stale, Path: "/tweets$", Status: 200, Body: `{"meta":{"result_count":0}}`},
+}
+
 // stale are reads that do not show the change yet although it was made, whose answer was lost or not.
 func stale() []trouble {
 	var all []trouble
@@ -126,16 +134,17 @@ func stale() []trouble {
 				spends: spends,
 				name:   fmt.Sprintf("%d stale reads, answer lost %v", reads, lost),
 				// A channel is read whole in one request, and its second look ends after the channel's own delay.
-				at: func(b boundary) bool { return b.server == "github" || b.server == "mastodon" && reads <= 2 },
+				at: func(b boundary) bool { return b.server == "github" || notYet[b.server].Kind != "" && reads <= 2 },
 				around: func(s *simulation, b boundary) func() {
 					if lost {
 						s.layer(b.server).Add(fault.Rule{Method: b.change.Method, Kind: fault.ResetAfter})
 					}
 					return func() {
-						r := fault.Rule{Kind: fault.Stale, Times: reads}
-						if b.server == "mastodon" {
-							r.Status, r.Body = 200, "[]"
+						r := fault.Rule{Kind: fault.Stale}
+						if c := notYet[b.server]; c.Kind != "" {
+							r = c
 						}
+						r.Times = reads
 						s.layer(b.server).Add(r)
 					}
 				},

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"colophon/internal/sandbox/github"
@@ -68,20 +69,40 @@ func (w *World) Audit() Audit {
 	return a
 }
 
+// Announcement is what stands on a channel: a post, or a ping.
+type Announcement struct{ ID, URL string }
+
+// Announced lists what stands on each channel, oldest first, with the URL that it is about.
+func (w *World) Announced() map[string][]Announcement {
+	out := map[string][]Announcement{}
+	add := func(channel, id, url string) { out[channel] = append(out[channel], Announcement{id, url}) }
+	for _, st := range w.Mastodon.Statuses() {
+		add("mastodon", st.ID, anyURL.FindString(st.Text))
+	}
+	for _, r := range w.Bluesky.Records() {
+		add("bluesky", r.Key, r.Link)
+	}
+	for _, art := range w.DevTo.Articles() {
+		add("devto", strconv.FormatInt(art.ID, 10), art.Canonical)
+	}
+	for _, p := range w.X.Posts() {
+		add("x", p.ID, anyURL.FindString(p.Text))
+	}
+	for _, p := range w.IndexNow.Pings() {
+		add("indexnow", "", p.URL)
+	}
+	return out
+}
+
 // Posted lists what stands on each channel that is posted to, oldest first: the URL that each post is about.
 func (w *World) Posted() map[string][]string {
 	out := map[string][]string{}
-	for _, st := range w.Mastodon.Statuses() {
-		out["mastodon"] = append(out["mastodon"], anyURL.FindString(st.Text))
-	}
-	for _, r := range w.Bluesky.Records() {
-		out["bluesky"] = append(out["bluesky"], r.Link)
-	}
-	for _, art := range w.DevTo.Articles() {
-		out["devto"] = append(out["devto"], art.Canonical)
-	}
-	for _, p := range w.X.Posts() {
-		out["x"] = append(out["x"], anyURL.FindString(p.Text))
+	for channel, all := range w.Announced() {
+		for _, one := range all {
+			if one.ID != "" {
+				out[channel] = append(out[channel], one.URL)
+			}
+		}
 	}
 	return out
 }
