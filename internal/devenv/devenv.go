@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -32,8 +33,9 @@ type Options struct {
 	Headless bool   // without the Web UI
 	Progress io.Writer
 	Log      *slog.Logger
-	Ledger   string // where the ledger is, as in colophon.yaml; a file in Dir if empty
-	Policy   string // the policy's part of colophon.yaml, if other than the demo's
+	Ledger   string   // where the ledger is, as in colophon.yaml; a file in Dir if empty
+	Channels []string // to announce on, if not on all
+	Policy   string   // the policy's part of colophon.yaml, if other than the demo's
 }
 
 // Env is a running environment, without a worker.
@@ -85,6 +87,9 @@ func (e *Env) start(ctx context.Context, o Options) error {
 	if e.Config, err = config.Load(e.ConfigFile); err != nil {
 		return err
 	}
+	if err := narrow(e.Config.Calendar, o.Channels); err != nil {
+		return err
+	}
 	if e.Calendar, err = calendar.Read(e.Config.Calendar); err != nil {
 		return err
 	}
@@ -128,6 +133,20 @@ policy: %[10]s
 		w.BlueskyPort.URL(), sandbox.BlueskyHandle, w.DevToPort.URL(), w.XPort.URL(), ledger)
 	file := filepath.Join(dir, "colophon.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o600)
+}
+
+var announced = regexp.MustCompile(`(?m)^(\s+channels: ).*$`)
+
+// narrow has a calendar announce on fewer channels.
+func narrow(file string, channels []string) error {
+	if len(channels) == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, announced.ReplaceAll(text, fmt.Appendf(nil, "${1}[%s]", strings.Join(channels, ", "))), 0o600)
 }
 
 // Request is the request for the calendar's entry with a key.

@@ -54,7 +54,7 @@ func TestChangesToOneRepositoryAreApart(t *testing.T) {
 	w.kill()
 	w.pace(gap)
 	w.work()
-	second := &world{Env: w.Env, t: t, log: w.log}
+	second := &world{Env: w.Env, t: t, log: w.log, channels: w.channels}
 	second.work()
 	t.Cleanup(second.kill)
 	var keys []publish.Key

@@ -47,26 +47,37 @@ func TestDeliveriesKeepTheAccountsPace(t *testing.T) {
 // TestAnUnknownStopsItsLineAndNoOther: while nobody knows whether a post was made, nothing further is posted on that
 // account; on others all goes on. When a person has decided, the line does.
 func TestAnUnknownStopsItsLineAndNoOther(t *testing.T) {
-	s := simulate(t, setup{})
-	all, ticks := s.articles(time.Minute)
-	s.world.MastodonFaults.Add(fault.Rule{Method: "POST", Kind: fault.ResetAfter})
-	s.world.MastodonFaults.Add(fault.Rule{ // every look; the first read of posts is of what was there before
-		Method: "GET", Path: "/statuses$", Skip: 1, Times: -1, Kind: fault.StatusBefore, Status: 403, Body: `{"error":"This action is not allowed"}`,
-	})
-	seen := false
-	s.people.mend = func() {
-		if posts, pings := len(s.world.Mastodon.Statuses()), len(s.world.IndexNow.Pings()); posts != 1 || pings != len(all) {
-			t.Errorf("an hour after the line was stopped there are %d posts and %d pings, want 1 and %d", posts, pings, len(all))
-		}
-		seen = true
-		s.world.MastodonFaults.Clear()
-	}
-	runs, err := s.run(ticks...)
-	for _, f := range s.balance(all, runs, nil, err).faults {
-		t.Error(f)
-	}
-	if !seen || len(s.people.asked) != 1 {
-		t.Errorf("a person was asked about %v, want one question", s.people.asked)
+	for channel, looks := range map[string]string{"mastodon": "/statuses$", "x": "/tweets$"} {
+		t.Run(channel, func(t *testing.T) {
+			s := simulate(t, setup{})
+			all, ticks := s.articles(time.Minute)
+			s.layer(channel).Add(fault.Rule{Method: "POST", Kind: fault.ResetAfter})
+			s.layer(channel).Add(fault.Rule{ // every look; the first read of posts is of what was there before
+				Method: "GET", Path: looks, Skip: 1, Times: -1, Kind: fault.StatusBefore, Status: 403, Body: `{"error":"This action is not allowed"}`,
+			})
+			seen := false
+			s.people.mend = func() {
+				stands := s.world.Announced()
+				for _, c := range channels {
+					want := len(all)
+					if c == channel {
+						want = 1
+					}
+					if len(stands[c]) != want {
+						t.Errorf("an hour after the line of %s was stopped there are %d announcements on %s, want %d", channel, len(stands[c]), c, want)
+					}
+				}
+				seen = true
+				s.layer(channel).Clear()
+			}
+			runs, err := s.run(ticks...)
+			for _, f := range s.balance(all, runs, nil, err).faults {
+				t.Error(f)
+			}
+			if !seen || len(s.people.asked) != 1 {
+				t.Errorf("a person was asked about %v, want one question", s.people.asked)
+			}
+		})
 	}
 }
 

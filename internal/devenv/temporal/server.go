@@ -27,6 +27,7 @@ type Options struct {
 	Headless         bool     // without the Web UI
 	SearchAttributes []string // of type Keyword
 	Retention        time.Duration
+	Settings         []string // of the server's dynamic configuration, each KEY=VALUE
 }
 
 // Namespace is the one namespace of the development server.
@@ -124,6 +125,9 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 	if o.DBFile != "" {
 		args = append(args, "--db-filename", o.DBFile)
+	}
+	for _, set := range o.Settings {
+		args = append(args, "--dynamic-config-value", set)
 	}
 	for _, name := range o.SearchAttributes {
 		args = append(args, "--search-attribute", name+"=Keyword")
