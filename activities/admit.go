@@ -24,6 +24,9 @@ func (s *Steps) Admit(ctx context.Context, in publish.Intent) (publish.Admission
 	if taken, ok := errors.AsType[*publish.TakenError](err); ok {
 		return a, temporal.NewNonRetryableApplicationError(taken.Error(), ConflictType, nil, taken)
 	}
+	if wrong, ok := errors.AsType[*publish.CorrectionError](err); ok {
+		return a, temporal.NewNonRetryableApplicationError(wrong.Error(), ConflictType, nil, wrong)
+	}
 	return a, err
 }
 

@@ -119,3 +119,14 @@ type TakenError struct {
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("%s: %s %q is held by %s; choose another", e.Key, e.Field, e.Value, e.By)
 }
+
+// CorrectionError refuses a revision that does not follow what is published. Nothing was changed.
+type CorrectionError struct {
+	Key      Key    `json:"key"`
+	Revision int    `json:"revision"` // that was asked for
+	Why      string `json:"why"`
+}
+
+func (e *CorrectionError) Error() string {
+	return fmt.Sprintf("%s, revision %d: %s", e.Key, e.Revision, e.Why)
+}

@@ -132,6 +132,9 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[*publish.TakenError](err); ok {
 		return exitConflict
 	}
+	if _, ok := errors.AsType[*publish.CorrectionError](err); ok {
+		return exitConflict
+	}
 	if _, ok := errors.AsType[*service.UnreachableError](err); ok {
 		return exitUnreachable
 	}

@@ -61,7 +61,7 @@ func (s statusCmd) Run(ctx context.Context, g *globals) error {
 
 // record asks the ledger for a terminal record first, then the run.
 func (d *desk) record(ctx context.Context, key publish.Key) (publish.Record, error) {
-	p, known, err := d.ledger.Publication(ctx, key)
+	p, known, err := d.ledger.Publication(ctx, key, 0)
 	if err != nil {
 		return publish.Record{}, err
 	}

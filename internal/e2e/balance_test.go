@@ -78,7 +78,7 @@ func (s *simulation) balance(articles []publish.Intent, runs, altered []ended, e
 
 // settled looks into the ledger.
 func (s *simulation) settled(in publish.Intent, b *balance) {
-	p, known, err := s.ledger.Publication(context.Background(), in.Key)
+	p, known, err := s.ledger.Publication(context.Background(), in.Key, in.Revision)
 	if err != nil || !known || p.Record == nil || p.Record.Outcome != publish.Passed || p.Intent.Topic != in.Topic {
 		b.open = true
 		b.fault("%s has no good terminal record: %v", in.Key, err)

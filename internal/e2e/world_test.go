@@ -299,7 +299,7 @@ func (w *world) oneOfEverything(rec publish.Record) {
 		w.t.Errorf("the record says %s, %s:\n%s", rec.State, rec.Outcome, rec.Markdown())
 	}
 	l := w.ledger()
-	p, known, err := l.Publication(context.Background(), key)
+	p, known, err := l.Publication(context.Background(), key, 1)
 	if err != nil || !known || p.Record == nil || p.Record.Outcome != publish.Passed {
 		w.t.Errorf("the ledger has no terminal record: %+v, %v", p, err)
 	}

@@ -3,6 +3,7 @@ package github
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"colophon/publish"
@@ -27,7 +28,7 @@ func (r *Repository) Plan(ctx context.Context, in publish.Intent, p publish.Plan
 	if err != nil {
 		return p, err
 	}
-	if err := files.free(in); err != nil {
+	if err := files.free(in, BlobSHA(article)); err != nil {
 		return p, err
 	}
 	pulls, err := r.pulls(ctx, in, in.Branch())
@@ -95,9 +96,9 @@ func entries(tree *gh.Tree) listing {
 
 // free refuses a path that exists already, also in another case or Unicode form, and one whose folder
 // is a file or is spelt in another way. A correction, revision 2 and on, needs the file to exist.
-func (l listing) free(in publish.Intent) error {
+func (l listing) free(in publish.Intent, article publish.SHA) error {
 	if in.Revision > 1 {
-		return nil
+		return l.corrects(in, article)
 	}
 	for dir, entries := range l {
 		for _, e := range entries {
@@ -109,6 +110,21 @@ func (l listing) free(in publish.Intent) error {
 		}
 	}
 	return nil
+}
+
+// corrects refuses a correction of what is not there, or that changes nothing.
+func (l listing) corrects(in publish.Intent, article publish.SHA) error {
+	for _, e := range l[parent(in.Path)] {
+		switch {
+		case e.Name != path.Base(in.Path) || e.Mode == dirMode:
+		case e.SHA == article:
+			return halt("nothing_to_correct", fmt.Sprintf("%s on %s says what the draft says", in.Path, in.BaseBranch),
+				"change the draft, and publish it as the next revision; abandon this one")
+		default:
+			return nil
+		}
+	}
+	return halt("nothing_to_correct", fmt.Sprintf("%s is not on %s", in.Path, in.BaseBranch), "put the article back, then decide retry; or abandon")
 }
 
 // clashes says why a path that exists stands in the way of want; "" if it does not.

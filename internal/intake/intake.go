@@ -40,18 +40,18 @@ type Answer struct {
 
 // Ledger is what intake reads.
 type Ledger interface {
-	Publication(ctx context.Context, key publish.Key) (publish.Publication, bool, error)
+	Publication(ctx context.Context, key publish.Key, revision int) (publish.Publication, bool, error)
 }
 
 // Start begins the intent's run, or joins it, or answers that it is published. The same key with other
-// inputs is refused, whether its run is running, closed or forgotten by Temporal; nothing is changed
-// then.
+// inputs is refused, whether its run is running, closed or forgotten by Temporal, and so is a revision while another is
+// under way; nothing is changed then.
 func Start(ctx context.Context, c client.Client, l Ledger, queue string, req publish.Request) (Answer, error) {
 	in := req.Intent
 	if err := in.Check(); err != nil {
 		return Answer{}, err
 	}
-	known, ok, err := l.Publication(ctx, in.Key)
+	known, ok, err := l.Publication(ctx, in.Key, in.Revision)
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the ledger: %w", err)
 	}
@@ -99,6 +99,9 @@ func join(ctx context.Context, c client.Client, in publish.Intent, runID string)
 	}
 	if err := compare(req.Intent, in); err != nil {
 		return Answer{}, err
+	}
+	if running := req.Intent.Revision; running != in.Revision {
+		return Answer{}, &publish.CorrectionError{Key: in.Key, Revision: in.Revision, Why: fmt.Sprintf("revision %d is under way; ask again when its run has ended", running)}
 	}
 	return Answer{Kind: Joined, Key: in.Key, RunID: runID}, nil
 }

@@ -27,8 +27,8 @@ func (e *admitted) apply(ctx context.Context, tx *tx, key string) error {
 }
 
 // Admit binds an intent's key to its inputs, or answers what the key is bound to already. It fails with
-// a *publish.ConflictError when the inputs differ, and with a *publish.TakenError when another intent
-// holds the slug or the path; then nothing has changed.
+// a *publish.ConflictError when the inputs differ, with a *publish.TakenError when another intent holds the slug or the
+// path, and with a *publish.CorrectionError when what a revision corrects is not published; then nothing has changed.
 func (l *Ledger) Admit(ctx context.Context, in publish.Intent) (a publish.Admission, err error) {
 	err = l.within(ctx, func(tx *tx) error {
 		known, ok, err := publication(ctx, tx, in.Key, in.Revision)
@@ -39,8 +39,14 @@ func (l *Ledger) Admit(ctx context.Context, in publish.Intent) (a publish.Admiss
 			if d := publish.Differences(known.Intent, in); len(d) > 0 {
 				return &publish.ConflictError{Key: in.Key, Differences: d}
 			}
+			if err := follows(ctx, tx, in); err != nil {
+				return err
+			}
 			a = publish.Admission{Publication: known}
 			return nil
+		}
+		if in.Revision > 1 {
+			return &publish.CorrectionError{Key: in.Key, Revision: in.Revision, Why: "the article was never published from here; publish revision 1 first"}
 		}
 		if err := free(ctx, tx, in); err != nil {
 			return err
@@ -49,6 +55,18 @@ func (l *Ledger) Admit(ctx context.Context, in publish.Intent) (a publish.Admiss
 		return add(ctx, tx, string(in.Key), &admitted{in})
 	})
 	return a, err
+}
+
+// follows says why a revision does not follow the one before it, which must be published.
+func follows(ctx context.Context, tx *tx, in publish.Intent) error {
+	if in.Revision < 2 {
+		return nil
+	}
+	was, _, err := publication(ctx, tx, in.Key, in.Revision-1)
+	if err != nil || was.Record != nil && was.Record.Outcome == publish.Passed {
+		return err
+	}
+	return &publish.CorrectionError{Key: in.Key, Revision: in.Revision, Why: fmt.Sprintf("revision %d, which it corrects, is not published", in.Revision-1)}
 }
 
 // free says which intent holds the slug or the path, if one does.
@@ -69,9 +87,16 @@ func free(ctx context.Context, tx *tx, in publish.Intent) error {
 
 func fold(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }
 
-// Publication answers what the ledger knows of a key's first publication; ok is false for an unknown key.
-func (l *Ledger) Publication(ctx context.Context, key publish.Key) (publish.Publication, bool, error) {
-	return publication(ctx, l.db, key, 1)
+// Publication answers what the ledger knows of a revision of a key's article, of the newest that has begun if revision
+// is 0; ok is false for an unknown key.
+func (l *Ledger) Publication(ctx context.Context, key publish.Key, revision int) (p publish.Publication, ok bool, err error) {
+	if revision == 0 {
+		err = l.db.QueryRowContext(ctx, `SELECT coalesce(max(revision), 1) FROM kept WHERE key = $1`, key).Scan(&revision)
+		if err != nil {
+			return p, false, fmt.Errorf("ledger: %s: %w", key, err)
+		}
+	}
+	return publication(ctx, l.db, key, revision)
 }
 
 // Publications lists every key that was ever admitted, oldest first.

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger, dump func(t *test
 	for name, f := range map[string]func(*testing.T, *ledger.Ledger){
 		"KeyIsBoundToItsInputs":         bound,
 		"SlugAndPathHaveOneHolder":      holders,
+		"ARevisionFollowsTheOneBefore":  revisions,
 		"FirstArtifactStands":           artifacts,
 		"FirstTerminalRecordStands":     records,
 		"RowIsDurableBeforeTheRequest":  twoPhases,
@@ -80,10 +81,10 @@ func bound(t *testing.T, l *ledger.Ledger) {
 	if !errors.As(err, &conflict) || len(conflict.Differences) != 2 {
 		t.Fatalf("changed inputs: %v", err)
 	}
-	if p, ok, err := l.Publication(bg, in.Key); err != nil || !ok || p.Intent.Topic != in.Topic {
+	if p, ok, err := l.Publication(bg, in.Key, 1); err != nil || !ok || p.Intent.Topic != in.Topic {
 		t.Errorf("the first inputs did not stand: %+v, %v", p, err)
 	}
-	if _, ok, err := l.Publication(bg, "no:2026-10-04:such"); ok || err != nil {
+	if _, ok, err := l.Publication(bg, "no:2026-10-04:such", 1); ok || err != nil {
 		t.Errorf("an unknown key: %v, %v", ok, err)
 	}
 }
@@ -102,6 +103,42 @@ func holders(t *testing.T, l *ledger.Ledger) {
 		var taken *publish.TakenError
 		if _, err := l.Admit(bg, in); !errors.As(err, &taken) || taken.By != Intent().Key {
 			t.Errorf("%s, %s: %v", in.Slug, in.Path, err)
+		}
+	}
+}
+
+func revisions(t *testing.T, l *ledger.Ledger) {
+	in := Intent()
+	ask := func(revision int, want string) {
+		t.Helper()
+		in.Revision = revision
+		_, err := l.Admit(bg, in)
+		var wrong *publish.CorrectionError
+		if want == "" && err != nil || want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("revision %d: %v, want %q", revision, err, want)
+		}
+	}
+	end := func(revision int, o publish.Outcome) {
+		t.Helper()
+		in.Revision = revision
+		if _, _, err := l.Keep(bg, in.Key, revision, "draft", []byte{byte(revision)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Settle(bg, publish.Record{Intent: in, Outcome: o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(2, "never published from here")
+	ask(1, "")
+	ask(2, "revision 1, which it corrects, is not published")
+	end(1, publish.Passed)
+	ask(3, "revision 2, which it corrects, is not published")
+	ask(2, "")
+	end(2, publish.FailedStep)
+	ask(3, "revision 2")
+	for revision, want := range map[int]publish.Outcome{0: publish.FailedStep, 1: publish.Passed, 2: publish.FailedStep} {
+		if p, ok, err := l.Publication(bg, in.Key, revision); err != nil || !ok || p.Record == nil || p.Record.Outcome != want {
+			t.Errorf("revision %d: %+v, %v", revision, p.Record, err)
 		}
 	}
 }
@@ -142,7 +179,7 @@ func records(t *testing.T, l *ledger.Ledger) {
 	if got, err := l.Settle(bg, r); err != nil || got.Outcome != publish.Passed {
 		t.Errorf("a second terminal record replaced the first: %+v, %v", got, err)
 	}
-	if p, _, err := l.Publication(bg, r.Intent.Key); err != nil || p.Record == nil || p.Record.Outcome != publish.Passed {
+	if p, _, err := l.Publication(bg, r.Intent.Key, 1); err != nil || p.Record == nil || p.Record.Outcome != publish.Passed {
 		t.Errorf("%+v, %v", p.Record, err)
 	}
 }
