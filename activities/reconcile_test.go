@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -68,6 +69,30 @@ func TestAReceiptIsLookedAtBeforeItIsBelieved(t *testing.T) {
 		}
 		if c.want == publish.Blocked && (res.Condition != "receipt_not_verified" || res.Next == "" || len(res.Evidence) < 2) {
 			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// TestWhatCannotBeLookedForIsRepeatedByAPersonAlone: where the remote neither knows a key nor shows what was made, no
+// match proves nothing, however often it is looked. A ping, which may come twice, is sent again.
+func TestWhatCannotBeLookedForIsRepeatedByAPersonAlone(t *testing.T) {
+	policy := publish.Policy{Budget: 3}
+	for class, repeats := range map[publish.Class]bool{publish.Unclear: false, publish.Idempotent: true, publish.Reconciled: true} {
+		l := open(t)
+		e := &effect{traits: publish.Traits{Class: class}, err: errors.New("reset")}
+		if res := ensureOnce(t, l, e, nil); res.Outcome != publish.NotConfirmed {
+			t.Fatalf("%s: %+v", class, res)
+		}
+		e.presence = publish.Absent
+		for look := range 5 {
+			res := (&Steps{Ledger: l}).reconcileOne(context.Background(), e, nil)
+			res.Operation = e.Operation().Key()
+			if _, may := policy.MayRepeat(res); res.Outcome != publish.NotConfirmed || may != repeats {
+				t.Errorf("%s, look %d: repeated %v, %+v", class, look+1, may, res)
+			}
+		}
+		if e.applies != 1 {
+			t.Errorf("%s: %d requests", class, e.applies)
 		}
 	}
 }
