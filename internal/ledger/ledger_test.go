@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -122,9 +125,10 @@ func TestMain(m *testing.M) {
 		attempt(openOrExit(where), ledgertest.Operation(), func() { fmt.Println("SENT") })
 	case "deliver":
 		l := openOrExit(where)
+		send("ready")
 		var all sync.WaitGroup
 		for n := range deliveries {
-			all.Go(func() { attempt(l, delivery(n), func() { fmt.Println("SENT", n) }) })
+			all.Go(func() { attempt(l, delivery(n), func() { send(strconv.Itoa(n)) }) })
 		}
 		all.Wait()
 	default:
@@ -151,6 +155,16 @@ func attempt(l *ledger.Ledger, op publish.Operation, during func()) {
 		fmt.Println("ATTEMPT", err)
 		os.Exit(1)
 	}
+}
+
+// send posts a delivery to the remote, which counts.
+func send(what string) {
+	resp, err := http.Post(os.Getenv("LEDGER_TEST_REMOTE")+"/"+what, "text/plain", nil)
+	if err != nil {
+		fmt.Println("SEND", err)
+		os.Exit(1)
+	}
+	_ = resp.Body.Close()
 }
 
 const deliveries = 500
@@ -222,22 +236,52 @@ func TestManyProcessesOneClaim(t *testing.T) {
 	})
 }
 
-// TestTwoProcessesRaceForEveryDelivery: both want all five hundred, all at once.
+// TestTwoProcessesRaceForEveryDelivery: both want all five hundred, all at once; the remote counts.
 func TestTwoProcessesRaceForEveryDelivery(t *testing.T) {
 	storages(t, func(t *testing.T, place func(t *testing.T) string) {
+		var mu sync.Mutex
 		sent := map[string]int{}
-		for _, line := range together(t, 2, "deliver", place(t)) {
-			if line != "" {
-				sent[line]++
+		var ready sync.WaitGroup
+		ready.Add(2)
+		remote := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/ready" { // both begin when both are
+				ready.Done()
+				ready.Wait()
+				return
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			sent[r.URL.Path]++
+		}))
+		defer remote.Close()
+		t.Setenv("LEDGER_TEST_REMOTE", remote.URL)
+		where := place(t)
+		if said := strings.Join(together(t, 2, "deliver", where), "\n"); strings.TrimSpace(said) != "" {
+			t.Errorf("the processes said %s", said)
 		}
 		if len(sent) != deliveries {
 			t.Errorf("%d deliveries were sent, not %d", len(sent), deliveries)
 		}
-		for line, n := range sent {
-			if n != 1 || !strings.HasPrefix(line, "SENT ") {
-				t.Errorf("%q: %d times", line, n)
+		for path, n := range sent {
+			if n != 1 {
+				t.Errorf("%s was sent %d times", path, n)
 			}
+		}
+		by := map[string]int{}
+		rows, err := ledger.DB(open(t, where)).Query(`SELECT by FROM attempts WHERE state = 'done'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var who string
+			if err := rows.Scan(&who); err != nil {
+				t.Fatal(err)
+			}
+			by[who]++
+		}
+		if len(by) != 2 {
+			t.Errorf("it was no race: %v", by)
 		}
 	})
 }
