@@ -36,6 +36,11 @@ type Repository interface {
 	Effects(step publish.Step, in publish.Intent, p publish.Plan, article []byte) []publish.Effect
 }
 
+// Corpus compares a draft with the articles that the repository has at a commit. It only reads.
+type Corpus interface {
+	Compare(ctx context.Context, in publish.Intent, commit publish.SHA, draft []byte) (publish.Comparison, error)
+}
+
 // Site looks at production.
 type Site interface {
 	Look(ctx context.Context, e publish.Expected) ([]publish.Judgement, []publish.Evidence, error)
@@ -65,6 +70,7 @@ type Drafts interface {
 type Steps struct {
 	Ledger     Ledger
 	Repository Repository
+	Corpus     Corpus
 	Site       Site
 	Channels   map[string]Channel
 	Drafts     Drafts

@@ -24,6 +24,7 @@ type Article struct {
 	Slug        string
 	Description string
 	Language    string
+	Series      string // whose articles may be alike
 	Tags        []string
 	Draft       bool
 	Body        string // the Markdown after the front matter, with LF line ends
@@ -66,6 +67,7 @@ func Parse(name string, source []byte) (Article, error) {
 	r := reader{name: name, front: front, fields: fields}
 	a.Title, a.Slug = r.text("title"), r.text("slug")
 	a.Description, a.Language = r.text("description"), r.text("lang")
+	a.Series = r.text("series")
 	a.Date, a.Tags, a.Draft = r.date("date"), r.list("tags"), r.flag("draft")
 	return a, errors.Join(r.errs...)
 }

@@ -11,12 +11,16 @@ import (
 
 // Blocks is an article's text in reading order.
 type Blocks struct {
-	visible []string
+	visible  []string
+	headings []string
 }
 
 // Visible are the paragraphs, headings, list items and quotes, a passage each, without marks. Code and
 // tables are left out: sites dress them too differently to be compared.
 func (b Blocks) Visible() []string { return b.visible }
+
+// Headings are those of the visible passages that are headings.
+func (b Blocks) Headings() []string { return b.headings }
 
 // Text reads an article's passages from its Markdown (CommonMark with GitHub's extensions).
 func Text(a Article) Blocks {
@@ -31,6 +35,9 @@ func Text(a Article) Blocks {
 		case ast.KindParagraph, ast.KindHeading, ast.KindTextBlock:
 			if s := strings.TrimSpace(inline(n, source)); s != "" {
 				out.visible = append(out.visible, s)
+				if n.Kind() == ast.KindHeading {
+					out.headings = append(out.headings, s)
+				}
 			}
 			return ast.WalkSkipChildren, nil
 		}

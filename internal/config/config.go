@@ -22,6 +22,7 @@ type Config struct {
 	Repository Repository         `yaml:"repository"`
 	Calendar   string             `yaml:"calendar"`   // a path; relative ones start at the configuration's folder
 	Ledger     string             `yaml:"ledger"`     // likewise, or postgres://USER@HOST/DATABASE
+	Cache      string             `yaml:"cache"`      // a folder for what can be made again; "cache" beside the configuration unless set
 	TaskQueue  string             `yaml:"task_queue"` // "colophon" unless set
 	Channels   map[string]Channel `yaml:"channels"`
 	Policy     Policy             `yaml:"policy"`
@@ -75,7 +76,7 @@ func Load(path string) (*Config, error) {
 // Parse reads a configuration.
 func Parse(path string, source []byte) (*Config, error) {
 	d := publish.DefaultPolicy()
-	c := &Config{TaskQueue: "colophon", Ledger: "colophon.db", Calendar: "calendar.yaml"}
+	c := &Config{TaskQueue: "colophon", Ledger: "colophon.db", Calendar: "calendar.yaml", Cache: "cache"}
 	c.Repository.Base, c.Repository.API, c.Repository.MergeMethod, c.Repository.WriteGap = "main", "https://api.github.com/", "merge", time.Second
 	c.Policy = Policy(d)
 	doc, err := strictyaml.Decode(path, source, c)
@@ -91,7 +92,7 @@ func Parse(path string, source []byte) (*Config, error) {
 	if err := doc.Err(); err != nil {
 		return nil, err
 	}
-	c.Calendar = below(dir, c.Calendar)
+	c.Calendar, c.Cache = below(dir, c.Calendar), below(dir, c.Cache)
 	if !strings.Contains(c.Ledger, "://") {
 		c.Ledger = below(dir, c.Ledger)
 	}

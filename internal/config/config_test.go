@@ -109,7 +109,8 @@ func flatten(err error) []*strictyaml.Error {
 // remote repository.
 func TestARequestIsLeftTheTimeToArrive(t *testing.T) {
 	hurried := strings.Replace(example(t), "  quiet_period: 60s", "  quiet_period: 5s", 1)
-	here := strings.NewReplacer("  base: main", "  base: main\n  api: http://127.0.0.1:1/", "https://api.indexnow.org/", "http://127.0.0.1:2/", "https://mastodon.example", "http://mastodon.localhost:3").Replace(hurried)
+	here := strings.NewReplacer("  base: main", "  base: main\n  api: http://127.0.0.1:1/", "https://api.indexnow.org/", "http://127.0.0.1:2/", "https://mastodon.example", "http://mastodon.localhost:3",
+		"kind: bluesky", "kind: bluesky\n    server: http://127.0.0.1:4", "kind: devto", "kind: devto\n    server: http://127.0.0.1:5", "kind: x", "kind: x\n    server: http://127.0.0.1:6").Replace(hurried)
 	if _, err := Parse("colophon.yaml", []byte(here)); err != nil {
 		t.Errorf("all on this machine: %v", err)
 	}

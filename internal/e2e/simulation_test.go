@@ -59,6 +59,8 @@ type setup struct {
 	name fault.Name
 	// doubles are steps that two workers do at the same time.
 	doubles []double
+	// seed is what the repository holds at first, if other than a README.
+	seed map[string]string
 	// gaps are between two posts, by channel; next to none unless set.
 	gaps map[string]time.Duration
 }
@@ -108,7 +110,7 @@ func simulate(t testing.TB, o setup) *simulation {
 	dir := scratch(t)
 	var err error
 	s.world, err = sandbox.Start(sandbox.Options{
-		Name: o.name, MergeabilityDelay: 1, Mastodon: mastodon.Options{Make: o.make(), Now: s.clock.now},
+		Name: o.name, MergeabilityDelay: 1, Seed: o.seed, Mastodon: mastodon.Options{Make: o.make(), Now: s.clock.now},
 	})
 	if err != nil {
 		t.Fatal(err)

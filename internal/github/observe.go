@@ -58,6 +58,9 @@ func fix(in publish.Intent, p publish.Plan, tip publish.SHA, files listing, arti
 // list reads the whole tree of a commit. What was read is proven whole: the names of all entries give the name
 // that the commit has for its tree.
 func (r *Repository) list(ctx context.Context, commit publish.SHA) (listing, error) {
+	if l, ok := r.listed(commit); ok {
+		return l, nil
+	}
 	c, _, err := r.client.Git.GetCommit(ctx, r.owner, r.name, string(commit))
 	if err != nil {
 		return nil, read("commit "+commit.Short(), err)
@@ -81,6 +84,7 @@ func (r *Repository) list(ctx context.Context, commit publish.SHA) (listing, err
 	if got != want {
 		return nil, fmt.Errorf("read tree of %s: the entries make %s, the commit says %s", commit.Short(), got.Short(), want.Short())
 	}
+	r.remember(commit, l)
 	return l, nil
 }
 

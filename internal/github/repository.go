@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"colophon/publish"
@@ -23,6 +24,9 @@ type Repository struct {
 	name   string
 	method string
 	gap    time.Duration
+
+	mu       sync.Mutex
+	listings map[publish.SHA]listing // by commit
 }
 
 // Options say which repository, and how it is changed.
@@ -51,7 +55,7 @@ func New(client *http.Client, o Options) (*Repository, error) {
 	checked.Transport = whole{client.Transport}
 	c := gh.NewClient(&checked)
 	c.BaseURL = base
-	return &Repository{client: c, host: base.Host, owner: owner, name: name, method: o.MergeMethod, gap: o.Gap}, nil
+	return &Repository{client: c, host: base.Host, owner: owner, name: name, method: o.MergeMethod, gap: o.Gap, listings: map[publish.SHA]listing{}}, nil
 }
 
 // Effects are the changes of one step, in their order; the article is the draft's exact bytes. A step

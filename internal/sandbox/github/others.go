@@ -39,6 +39,22 @@ func (s *Server) Push(branch string) (undo func(), err error) {
 	}, nil
 }
 
+// Remove takes a file off the base branch, as somebody does by hand.
+func (s *Server) Remove(path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	base := s.options.Base
+	was, found := s.tip(base)
+	if !found {
+		return fmt.Errorf("no branch %s", base)
+	}
+	t, _ := s.tree(was.String())
+	files := s.flat(t)
+	delete(files, path)
+	who := stamp{Name: "Eve", Email: "eve@example.org", Date: *now()}
+	return s.move(base, s.putCommit(s.putTree(files), []plumbing.Hash{was}, who, who, "Remove "+path))
+}
+
 // Branch puts a branch at a commit, as somebody else does; without a commit it removes it.
 func (s *Server) Branch(name, commit string) error {
 	s.mu.Lock()

@@ -1,0 +1,53 @@
+package publish
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// File is a file of the repository at a commit.
+type File struct {
+	Path string
+	Blob SHA
+}
+
+// Comparison is how a draft stands to the articles that the repository has.
+type Comparison struct {
+	Compared int      // articles that were compared with
+	Unread   []string // paths of those that could not be read as articles
+	SameSlug []string // paths of others that have the draft's slug in their front matter
+	Alike    []Likeness
+}
+
+// Likeness is an article that a draft is too much like.
+type Likeness struct {
+	Path   string
+	Title  string
+	Copy   bool   // the draft says what it says; else a person has to look
+	Why    string // in words
+	Quotes []string
+}
+
+// Evidence is what was seen, for the record.
+func (c Comparison) Evidence() (all []Evidence) {
+	for _, l := range c.Alike {
+		saw := fmt.Sprintf("%s: %s", l.Title, l.Why)
+		for _, q := range l.Quotes {
+			saw += fmt.Sprintf("; “%s”", q)
+		}
+		all = append(all, Evidence{Look: l.Path, Saw: saw})
+	}
+	return all
+}
+
+// Question names what a person is asked about a draft and the articles that it is like. Another draft, or another
+// article that it is like, is another question.
+func (c Comparison) Question(draft Digest) OperationKey {
+	h := sha256.New()
+	fmt.Fprintf(h, "likeness:%s", draft)
+	for _, l := range c.Alike {
+		fmt.Fprintf(h, ":%q", l.Path)
+	}
+	return OperationKey(hex.EncodeToString(h.Sum(nil)))
+}
