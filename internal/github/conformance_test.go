@@ -221,6 +221,25 @@ var trialCases = []trialCase{
 	{"the article is on the base branch, byte for byte", true, func(c *trial) error {
 		return c.holds(c.first)
 	}},
+	{"the article is listed, and read back by its name", false, func(c *trial) error {
+		tip, _, err := c.repo.tip(c.ctx, c.base)
+		if err != nil {
+			return err
+		}
+		files, err := c.repo.Files(c.ctx, tip)
+		if err != nil {
+			return err
+		}
+		p := c.first
+		n := slices.IndexFunc(files, func(f publish.File) bool { return f.Path == p.in.Path })
+		if n < 0 || files[n].Blob != p.pinned.Blob {
+			return fmt.Errorf("%s is not among %v", p.in.Path, files)
+		}
+		if text, err := c.repo.Blob(c.ctx, files[n].Blob); err != nil || string(text) != string(p.text) {
+			return fmt.Errorf("read back as %q, %v", text, err)
+		}
+		return nil
+	}},
 	{"what has landed is seen on the base branch while a pull request is open", false, func(c *trial) error {
 		stale := *c.first // its record is the other's, which is open
 		stale.pinned.PullRequest = c.second.pinned.PullRequest
