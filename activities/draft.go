@@ -68,42 +68,13 @@ func (s *Steps) Validate(ctx context.Context, task publish.Task) (publish.Result
 	if plan, err = s.Repository.Plan(ctx, in, plan, content); err != nil {
 		return stopped("plan the change", err), nil
 	}
-	compared, err := s.Corpus.Compare(ctx, in, plan.Parent, content)
-	if err != nil {
-		return stopped("compare with the repository's articles", err), nil
-	}
-	if res, ok := novel(in, task, compared); !ok {
+	if res, ok := s.novel(ctx, task, plan, a, content); !ok {
 		return res, nil
 	}
 	if plan, err = s.Ledger.Pin(ctx, in.Key, in.Revision, plan); err != nil {
 		return publish.Result{}, err
 	}
 	return planned(plan), nil
-}
-
-// novel says whether a draft says something that the site does not say yet, or a person has decided that it may go out.
-func novel(in publish.Intent, task publish.Task, c publish.Comparison) (publish.Result, bool) {
-	if len(c.SameSlug) > 0 {
-		return blocked("slug_taken", fmt.Sprintf("the slug %s is that of %s", in.Slug, strings.Join(c.SameSlug, ", ")),
-			"choose another slug under a new key; abandon this one"), false
-	}
-	if len(c.Alike) == 0 {
-		return publish.Result{}, true
-	}
-	first := c.Alike[0]
-	res := blocked("alike", fmt.Sprintf("the draft is like %s (%s): %s", first.Path, first.Title, first.Why),
-		"read both; decide retry if it says something else, or abandon; articles of one series say so in their front matter (series)")
-	if first.Copy {
-		res.Condition, res.Next = "says_it_again", "publish a correction of that article as its next revision instead, and abandon this one; decide retry only if it is meant"
-	}
-	res.Operation, res.Evidence = c.Question(task.Plan.Draft), c.Evidence()
-	for n := range res.Evidence {
-		res.Evidence[n].At = now()
-	}
-	if a := task.Approval; a.ByPerson() && a.Operation == res.Operation {
-		return publish.Result{}, true
-	}
-	return res, false
 }
 
 func planned(p publish.Plan) publish.Result {

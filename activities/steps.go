@@ -44,6 +44,8 @@ type Corpus interface {
 // Site looks at production.
 type Site interface {
 	Look(ctx context.Context, e publish.Expected) ([]publish.Judgement, []publish.Evidence, error)
+	// Serves says what production serves at a URL before the article is published: nothing, as Missing.
+	Serves(ctx context.Context, e publish.Expected) (publish.Judgement, []publish.Evidence, error)
 }
 
 // Channel announces articles on one account. Nothing but an effect's Apply changes anything.

@@ -31,9 +31,7 @@ func (s *Steps) VerifyLive(ctx context.Context, task publish.Task) (publish.Resu
 	if err != nil {
 		return blocked("draft_unreadable", err.Error(), ""), nil
 	}
-	seen, evidence, err := s.Site.Look(ctx, publish.Expected{
-		URL: task.Intent.URL, Title: a.Title, Date: task.Intent.Date, Blocks: article.Text(a).Visible(),
-	})
+	seen, evidence, err := s.Site.Look(ctx, expected(task.Intent, a))
 	if err != nil {
 		return publish.Result{}, err
 	}
@@ -55,4 +53,9 @@ func (s *Steps) VerifyLive(ctx context.Context, task publish.Task) (publish.Resu
 			NextRetryDelay: min(time.Duration(tries)*time.Second, livePause),
 			Category:       temporal.ApplicationErrorCategoryBenign, // expected: not worth an error in the log
 		})
+}
+
+// expected is what production should show of an article.
+func expected(in publish.Intent, a article.Article) publish.Expected {
+	return publish.Expected{URL: in.URL, Title: a.Title, Date: in.Date, Blocks: article.Text(a).Visible()}
 }

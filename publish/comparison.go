@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 )
 
 // File is a file of the repository at a commit.
@@ -29,25 +30,24 @@ type Likeness struct {
 	Quotes []string
 }
 
-// Evidence is what was seen, for the record.
-func (c Comparison) Evidence() (all []Evidence) {
+// Evidence is what was seen at a time, for the record.
+func (c Comparison) Evidence(at time.Time) (all []Evidence) {
 	for _, l := range c.Alike {
 		saw := fmt.Sprintf("%s: %s", l.Title, l.Why)
 		for _, q := range l.Quotes {
 			saw += fmt.Sprintf("; “%s”", q)
 		}
-		all = append(all, Evidence{Look: l.Path, Saw: saw})
+		all = append(all, Evidence{At: at, Look: l.Path, Saw: saw})
 	}
 	return all
 }
 
-// Question names what a person is asked about a draft and the articles that it is like. Another draft, or another
-// article that it is like, is another question.
-func (c Comparison) Question(draft Digest) OperationKey {
+// Question is the name of a question that a person is asked before anything is sent: an approval that names it answers
+// that one, and no other.
+func Question(about ...string) OperationKey {
 	h := sha256.New()
-	fmt.Fprintf(h, "likeness:%s", draft)
-	for _, l := range c.Alike {
-		fmt.Fprintf(h, ":%q", l.Path)
+	for _, a := range about {
+		fmt.Fprintf(h, "%q:", a)
 	}
 	return OperationKey(hex.EncodeToString(h.Sum(nil)))
 }

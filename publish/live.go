@@ -34,6 +34,7 @@ type ListingSeen struct {
 	Surface string   // "index", "sitemap", "feed"
 	Entries []string // absolute URLs, as often as they are listed
 	Problem string   // why it could not be read, "" if it could
+	Gone    bool     // because there is none
 	Whole   bool     // false when a limit ended the reading
 }
 

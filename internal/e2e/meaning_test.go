@@ -81,3 +81,55 @@ func TestACorrectionIsNotLikeItself(t *testing.T) {
 		t.Errorf("%v\n%s", s.people.conditions(), runs[1].Record.Markdown())
 	}
 }
+
+// TestWhatProductionServesAlreadyIsNotOverwritten: a page is at the article's URL that the repository knows nothing of.
+func TestWhatProductionServesAlreadyIsNotOverwritten(t *testing.T) {
+	raw, err := os.ReadFile("../../examples/drafts/idempotency.md")
+	must(t, err)
+	for name, c := range map[string]struct {
+		page string
+		asks publish.Condition
+	}{
+		"another article": {"---\ntitle: The harbour\nslug: idempotency\ndate: 2026-10-01\n---\n\nThe harbour was quiet on the morning after the storm.\n", "url_taken"},
+		"the article":     {string(raw), "already_live"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := simulate(t, setup{})
+			in := s.intent(key)
+			s.world.Site.Deploy(map[string][]byte{in.Path: []byte(c.page)})
+			s.people.mend = func() {
+				if n := s.world.GitHub.Counts().Arrived; n != 0 {
+					t.Errorf("%d changes were made before anybody decided", n)
+				}
+			}
+			runs, err := s.run(tick{Intent: in})
+			must(t, err)
+			if got := s.people.conditions(); !slices.Equal(got, []publish.Condition{c.asks}) || runs[0].Record.Outcome != publish.Passed {
+				t.Errorf("a person was asked about %v, want %s\n%s", got, c.asks, runs[0].Record.Markdown())
+			}
+		})
+	}
+}
+
+// TestThePageIsNotAskedForBeforeItIsPublished: a cache would keep that it is not there.
+func TestThePageIsNotAskedForBeforeItIsPublished(t *testing.T) {
+	s := simulate(t, setup{})
+	in := s.intent(key)
+	before := -1
+	s.ledger.around = func(op publish.Operation) func() {
+		if op.What == "merge" && before < 0 {
+			before = 0
+			for _, r := range s.world.SiteFaults.Requests() {
+				if strings.HasPrefix(r.Path, "/posts/") {
+					before++
+				}
+			}
+		}
+		return nil
+	}
+	_, err := s.run(tick{Intent: in})
+	must(t, err)
+	if before != 0 {
+		t.Errorf("the page was asked for %d times before its merge", before)
+	}
+}

@@ -60,6 +60,40 @@ func (s *Site) Look(ctx context.Context, e publish.Expected) ([]publish.Judgemen
 	return judgements, evidence, ctx.Err()
 }
 
+// Serves says whether production serves something at a URL that is to be published: the article itself, another, or,
+// as Missing, nothing. The page is asked for only where the site lists it, or a variant of it: some caches would keep
+// the 404 until after the deployment. A site that is not there yet serves nothing.
+func (s *Site) Serves(ctx context.Context, e publish.Expected) (publish.Judgement, []publish.Evidence, error) {
+	for _, l := range []struct {
+		surface, url string
+		read         func(context.Context, string) publish.ListingSeen
+	}{{"sitemap", s.options.Sitemap, s.sitemap}, {"feed", s.options.Feed, s.feed}, {"index", s.options.Index, s.index}} {
+		if l.url == "" {
+			continue
+		}
+		seen := l.read(ctx, l.url)
+		seen.Surface = l.surface
+		for n, u := range seen.Entries {
+			seen.Entries[n] = norm.NFC.String(u)
+		}
+		j := publish.JudgeListing(e, seen)
+		evidence := []publish.Evidence{{At: time.Now().UTC(), Look: "GET " + l.url, Saw: strings.TrimSuffix(fmt.Sprintf("%s: %s", j.Verdict, j.Detail), ": ")}}
+		switch {
+		case seen.Gone || j.Verdict == publish.Missing || j.Verdict == publish.NotWhole:
+			return publish.Judgement{Surface: l.surface, Verdict: publish.Missing}, evidence, nil
+		case j.Verdict == publish.Unreadable:
+			return j, evidence, fmt.Errorf("%s cannot be read: %s", l.url, seen.Problem)
+		}
+		page, note := s.page(ctx, string(e.URL))
+		evidence = append(evidence, publish.Evidence{At: time.Now().UTC(), Look: "GET " + string(e.URL), Saw: publish.Clip(note)})
+		if page.Status == http.StatusNotFound || page.Status == http.StatusGone {
+			return publish.Judgement{Surface: "page", Verdict: publish.Missing}, evidence, nil
+		}
+		return publish.JudgePage(e, page), evidence, ctx.Err()
+	}
+	return publish.Judgement{Verdict: publish.Missing}, nil, nil
+}
+
 // page looks at the article, and, where it answers at all, at a page that cannot exist.
 func (s *Site) page(ctx context.Context, u string) (publish.PageSeen, string) {
 	resp, body, err := s.get(ctx, u)
@@ -107,10 +141,10 @@ func (s *Site) feed(ctx context.Context, u string) publish.ListingSeen {
 func (s *Site) listing(ctx context.Context, u string, parse func([]byte) ([]string, error)) publish.ListingSeen {
 	resp, body, err := s.get(ctx, u)
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %d", resp.StatusCode)
+		err = statusError(resp.StatusCode)
 	}
 	if err != nil {
-		return publish.ListingSeen{Problem: problem(err)}
+		return publish.ListingSeen{Problem: problem(err), Gone: gone(err)}
 	}
 	entries, err := parse(body)
 	if err != nil {
@@ -123,7 +157,7 @@ func (s *Site) listing(ctx context.Context, u string, parse func([]byte) ([]stri
 func (s *Site) sitemap(ctx context.Context, u string) publish.ListingSeen {
 	first, err := s.sitemapFile(ctx, u)
 	if err != nil {
-		return publish.ListingSeen{Problem: problem(err)}
+		return publish.ListingSeen{Problem: problem(err), Gone: gone(err)}
 	}
 	out := publish.ListingSeen{Entries: first.URLs, Whole: first.Whole && len(first.Children) <= maxSitemaps}
 	for _, child := range first.Children[:min(len(first.Children), maxSitemaps)] {
@@ -143,7 +177,7 @@ func (s *Site) sitemapFile(ctx context.Context, u string) (Sitemap, error) {
 		return Sitemap{}, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return Sitemap{}, fmt.Errorf("status %d", resp.StatusCode)
+		return Sitemap{}, statusError(resp.StatusCode)
 	}
 	return ParseSitemap(bytes.NewReader(body))
 }
@@ -162,6 +196,17 @@ func (s *Site) get(ctx context.Context, u string) (*http.Response, []byte, error
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return resp, body, err
+}
+
+// statusError is an answer that is no page.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
+
+// gone says that the server knows of no such page.
+func gone(err error) bool {
+	e, ok := errors.AsType[statusError](err)
+	return ok && (e == http.StatusNotFound || e == http.StatusGone)
 }
 
 // problem is an error in a few words.

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -139,4 +140,49 @@ func FuzzParseFeed(f *testing.F) {
 func FuzzParseIndex(f *testing.F) {
 	f.Add([]byte(`<article><a href="/a#b">`))
 	f.Fuzz(func(_ *testing.T, body []byte) { ParseIndex("https://e/", body) })
+}
+
+// TestWhatIsServedBeforeAnArticleIsPublished: nothing, the article, or another; a site that cannot be read is an error,
+// one that is not there serves nothing.
+func TestWhatIsServedBeforeAnArticleIsPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(pages, *Options)
+		want   publish.Verdict
+		fails  bool
+	}{
+		"the article": {func(pages, *Options) {}, publish.IsLive, false},
+		"another at its URL": {func(p pages, _ *Options) {
+			p["/posts/look/"] = strings.NewReplacer("Look, then act", "Cooking", "First <em>lo</em>ok", "Boil", "Then act", "Water").Replace(article)
+		}, publish.OtherArticle, false},
+		"a redirect": {func(p pages, _ *Options) { p["/posts/look/"] = "redirect /elsewhere/" }, publish.WrongForm, false},
+		"a variant is listed": {func(p pages, _ *Options) {
+			p["/s1.xml"] = strings.ReplaceAll(unzipped(t, p["/s1.xml"]), "/posts/look/", "/posts/look")
+		}, publish.IsLive, false},
+		"listed, and gone":         {func(p pages, _ *Options) { delete(p, "/posts/look/") }, publish.Missing, false},
+		"not listed":               {func(p pages, _ *Options) { p["/s1.xml"] = "<urlset></urlset>" }, publish.Missing, false},
+		"no sitemap there yet":     {func(p pages, _ *Options) { delete(p, "/sitemap.xml") }, publish.Missing, false},
+		"a sitemap that is none":   {func(p pages, _ *Options) { p["/sitemap.xml"] = "<html>" }, publish.Unreadable, true},
+		"listed in the feed alone": {func(_ pages, o *Options) { o.Sitemap = "" }, publish.IsLive, false},
+		"nothing to look at":       {func(_ pages, o *Options) { *o = Options{} }, publish.Missing, false},
+	} {
+		p, s, e := live(t)
+		c.change(p, &s.options)
+		j, evidence, err := s.Serves(context.Background(), e)
+		if j.Verdict != c.want || (err != nil) != c.fails || len(evidence) == 0 && name != "nothing to look at" {
+			t.Errorf("%s: %+v, %v, %v", name, j, evidence, err)
+		}
+	}
+}
+
+func unzipped(t *testing.T, s string) string {
+	t.Helper()
+	z, err := gzip.NewReader(strings.NewReader(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"colophon/internal/permit"
+	"colophon/internal/sandbox/fault"
 	"colophon/publish"
 )
 
@@ -54,12 +55,13 @@ func TestChangesNeedAPermitAndUseItUp(t *testing.T) {
 }
 
 func TestARequestThatNeverLeftIsToldFromOneThatMayHaveArrived(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	refusing, err := fault.Listen(http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := "http://" + closed.Addr().String()
-	closed.Close()
+	defer refusing.Close()
+	refusing.Refuse() // and keeps its port, which nobody else can take
+	refused := refusing.URL()
 	plainServer := httptest.NewServer(http.NotFoundHandler())
 	defer plainServer.Close()
 	var arrived atomic.Int32
