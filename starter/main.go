@@ -21,7 +21,7 @@ import (
 // The exit codes.
 const (
 	exitOK          = 0
-	exitFailed      = 1 // the run failed, or something unexpected happened
+	exitFailed      = 1 // the run failed, an audit has findings, or something unexpected happened
 	exitUsage       = 2 // wrong input; nothing was changed
 	exitConflict    = 3 // the key is bound to other inputs; nothing was changed
 	exitBlocked     = 4 // the run waits for a person
@@ -40,6 +40,7 @@ var cli struct {
 	Demo    demoCmd    `cmd:"" help:"Publish the example articles into a small world on this machine, losing one merge answer on the way."`
 	Publish publishCmd `cmd:"" help:"Start the intent with this key, or join it, or say that it is published."`
 	Status  statusCmd  `cmd:"" help:"Show how intents stand: steps, receipts, what is waited for, whose move it is."`
+	Audit   auditCmd   `cmd:"" help:"Compare the live site with the ledger and the calendar: what was never announced, is gone, listed twice, overdue."`
 	Ledger  ledgerCmd  `cmd:"" help:"Export the ledger, or rebuild one."`
 }
 
@@ -57,7 +58,7 @@ Begin with:
 Exit codes; after 2, 3 and 5 nothing has been changed:
 
   0  done
-  1  failed
+  1  failed, or an audit has findings
   2  wrong input
   3  the key is bound to other inputs
   4  waits for a person
@@ -99,6 +100,9 @@ func report(g *globals, err error) int {
 		return exitOK
 	}
 	code := exitCode(err)
+	if _, told := errors.AsType[silent](err); told {
+		return code
+	}
 	if g.JSON {
 		answer := map[string]any{"error": err.Error(), "exit_code": code}
 		if c, ok := errors.AsType[*publish.ConflictError](err); ok {
@@ -118,6 +122,9 @@ type coded struct {
 }
 
 func (c coded) Unwrap() error { return c.error }
+
+// silent is an error whose answer has said it all.
+type silent struct{ error }
 
 // wrong marks an error as wrong input.
 func wrong(err error) error { return coded{err, exitUsage} }

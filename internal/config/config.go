@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -244,6 +245,20 @@ func (c *Config) intent(e calendar.Entry) publish.Intent {
 		in.Due = day.UTC()
 	}
 	return in
+}
+
+// IsArticle says whether a URL has the form that articles have on the site.
+func (c *Config) IsArticle(u string) bool {
+	form := regexp.QuoteMeta(publish.NormalURL(c.Site.Article))
+	for name, pattern := range map[string]string{"slug": `[^/?#]+`, "year": `\d{4}`, "month": `\d{2}`, "day": `\d{2}`} {
+		for _, braced := range []string{"{" + name + "}", "%7B" + name + "%7D"} {
+			form = strings.ReplaceAll(form, regexp.QuoteMeta(braced), pattern)
+		}
+	}
+	// A variant of an article's URL is an article's, too.
+	form = strings.TrimSuffix(strings.TrimSuffix(form, "/"), `\.html`)
+	is, err := regexp.Compile("^" + form + `(/|\.html|/index\.html)?([?#].*)?$`)
+	return err == nil && is.MatchString(publish.NormalURL(u))
 }
 
 // RunPolicy is the policy that runs are started with.

@@ -219,3 +219,24 @@ func TestEveryKindOfChannelSaysWhatItNeeds(t *testing.T) {
 		}
 	}
 }
+
+func TestAnArticlesURLIsToldFromOthers(t *testing.T) {
+	for template, urls := range map[string]map[string]bool{
+		"https://example.org/posts/{slug}/": {
+			"https://example.org/posts/a/": true, "https://EXAMPLE.org:443/posts/a-b/": true, "https://example.org/posts/a": true, "https://example.org/posts/a.html": true,
+			"https://example.org/posts/a/?utm=1": true, "https://example.org/posts/a/index.html": true, "https://example.org/posts/%C3%A9t%C3%A9/": true,
+			"https://example.org/posts/": false, "https://example.org/": false, "https://example.org/posts/a/b/": false, "https://example.com/posts/a/": false, "https://example.org/tags/a/": false, "": false,
+		},
+		"https://example.org/{year}/{month}/{day}/{slug}.html": {
+			"https://example.org/2026/10/04/a.html": true, "https://example.org/2026/10/04/a/": true, "https://example.org/2026/10/04/": false, "https://example.org/20/10/04/a.html": false,
+		},
+		"https://example.org/?p={slug}": {"https://example.org/?p=7": true, "https://example.org/?q=7": false},
+	} {
+		c := Config{Site: Site{Article: template}}
+		for u, want := range urls {
+			if got := c.IsArticle(u); got != want {
+				t.Errorf("%s is an article's form; %s: %v", template, u, got)
+			}
+		}
+	}
+}

@@ -40,6 +40,7 @@ type simulation struct {
 	policy   publish.Policy
 	calendar calendar.Calendar
 	config   *config.Config
+	file     string // of the configuration
 	clock    *clock
 	people   people
 	doubles  []double
@@ -120,6 +121,7 @@ func simulate(t testing.TB, o setup) *simulation {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.file = file
 	if s.config, err = config.Load(file); err != nil {
 		t.Fatal(err)
 	}

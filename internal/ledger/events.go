@@ -33,6 +33,7 @@ var changes = map[string]func() change{
 	"confirmed":     func() change { return new(confirmed) },
 	"closed":        func() change { return new(closed) },
 	"connected":     func() change { return new(connected) },
+	"accepted":      func() change { return new(accepted) },
 }
 
 // event is one line of an export.

@@ -41,18 +41,8 @@ func (s *Site) Look(ctx context.Context, e publish.Expected) ([]publish.Judgemen
 	page, note := s.page(ctx, string(e.URL))
 	judgements := []publish.Judgement{publish.JudgePage(e, page)}
 	evidence := []publish.Evidence{{At: time.Now().UTC(), Look: "GET " + string(e.URL), Saw: publish.Clip(note)}}
-	for _, l := range []struct {
-		surface, url string
-		read         func(context.Context, string) publish.ListingSeen
-	}{{"index", s.options.Index, s.index}, {"sitemap", s.options.Sitemap, s.sitemap}, {"feed", s.options.Feed, s.feed}} {
-		if l.url == "" {
-			continue
-		}
-		seen := l.read(ctx, l.url)
-		seen.Surface = l.surface
-		for n, u := range seen.Entries {
-			seen.Entries[n] = norm.NFC.String(u)
-		}
+	for _, l := range s.surfaces("index", "sitemap", "feed") {
+		seen := l.see(ctx)
 		j := publish.JudgeListing(e, seen)
 		judgements = append(judgements, j)
 		evidence = append(evidence, publish.Evidence{At: time.Now().UTC(), Look: "GET " + l.url, Saw: strings.TrimSuffix(fmt.Sprintf("%s, %d entries: %s", j.Verdict, len(seen.Entries), j.Detail), ": ")})
@@ -60,38 +50,63 @@ func (s *Site) Look(ctx context.Context, e publish.Expected) ([]publish.Judgemen
 	return judgements, evidence, ctx.Err()
 }
 
+// surface is a page that lists articles.
+type surface struct {
+	name, url string
+	read      func(context.Context, string) publish.ListingSeen
+}
+
+// surfaces are those by their names that the site has.
+func (s *Site) surfaces(names ...string) (out []surface) {
+	all := map[string]surface{"index": {"index", s.options.Index, s.index}, "sitemap": {"sitemap", s.options.Sitemap, s.sitemap}, "feed": {"feed", s.options.Feed, s.feed}}
+	for _, name := range names {
+		if l := all[name]; l.url != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (l surface) see(ctx context.Context) publish.ListingSeen {
+	seen := l.read(ctx, l.url)
+	seen.Surface = l.name
+	for n, u := range seen.Entries {
+		seen.Entries[n] = norm.NFC.String(u)
+	}
+	return seen
+}
+
+// Listings reads every surface that lists articles.
+func (s *Site) Listings(ctx context.Context) (out []publish.ListingSeen, err error) {
+	for _, l := range s.surfaces(publish.AuditedSurfaces...) {
+		out = append(out, l.see(ctx))
+	}
+	return out, ctx.Err()
+}
+
 // Serves says whether production serves something at a URL that is to be published: the article itself, another, or,
 // as Missing, nothing. The page is asked for only where the site lists it, or a variant of it: some caches would keep
 // the 404 until after the deployment. A site that is not there yet serves nothing.
 func (s *Site) Serves(ctx context.Context, e publish.Expected) (publish.Judgement, []publish.Evidence, error) {
-	for _, l := range []struct {
-		surface, url string
-		read         func(context.Context, string) publish.ListingSeen
-	}{{"sitemap", s.options.Sitemap, s.sitemap}, {"feed", s.options.Feed, s.feed}, {"index", s.options.Index, s.index}} {
-		if l.url == "" {
-			continue
-		}
-		seen := l.read(ctx, l.url)
-		seen.Surface = l.surface
-		for n, u := range seen.Entries {
-			seen.Entries[n] = norm.NFC.String(u)
-		}
-		j := publish.JudgeListing(e, seen)
-		evidence := []publish.Evidence{{At: time.Now().UTC(), Look: "GET " + l.url, Saw: strings.TrimSuffix(fmt.Sprintf("%s: %s", j.Verdict, j.Detail), ": ")}}
-		switch {
-		case seen.Gone || j.Verdict == publish.Missing || j.Verdict == publish.NotWhole:
-			return publish.Judgement{Surface: l.surface, Verdict: publish.Missing}, evidence, nil
-		case j.Verdict == publish.Unreadable:
-			return j, evidence, fmt.Errorf("%s cannot be read: %s", l.url, seen.Problem)
-		}
-		page, note := s.page(ctx, string(e.URL))
-		evidence = append(evidence, publish.Evidence{At: time.Now().UTC(), Look: "GET " + string(e.URL), Saw: publish.Clip(note)})
-		if page.Status == http.StatusNotFound || page.Status == http.StatusGone {
-			return publish.Judgement{Surface: "page", Verdict: publish.Missing}, evidence, nil
-		}
-		return publish.JudgePage(e, page), evidence, ctx.Err()
+	all := s.surfaces(publish.AuditedSurfaces...)
+	if len(all) == 0 {
+		return publish.Judgement{Verdict: publish.Missing}, nil, nil
 	}
-	return publish.Judgement{Verdict: publish.Missing}, nil, nil
+	seen := all[0].see(ctx)
+	j := publish.JudgeListing(e, seen)
+	evidence := []publish.Evidence{{At: time.Now().UTC(), Look: "GET " + all[0].url, Saw: strings.TrimSuffix(fmt.Sprintf("%s: %s", j.Verdict, j.Detail), ": ")}}
+	switch {
+	case seen.Gone || j.Verdict == publish.Missing || j.Verdict == publish.NotWhole:
+		return publish.Judgement{Surface: seen.Surface, Verdict: publish.Missing}, evidence, nil
+	case j.Verdict == publish.Unreadable:
+		return j, evidence, fmt.Errorf("%s cannot be read: %s", all[0].url, seen.Problem)
+	}
+	page, note := s.page(ctx, string(e.URL))
+	evidence = append(evidence, publish.Evidence{At: time.Now().UTC(), Look: "GET " + string(e.URL), Saw: publish.Clip(note)})
+	if page.Status == http.StatusNotFound || page.Status == http.StatusGone {
+		return publish.Judgement{Surface: "page", Verdict: publish.Missing}, evidence, nil
+	}
+	return publish.JudgePage(e, page), evidence, ctx.Err()
 }
 
 // page looks at the article, and, where it answers at all, at a page that cannot exist.

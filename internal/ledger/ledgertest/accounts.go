@@ -160,3 +160,24 @@ func newest(t *testing.T, l *ledger.Ledger) {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
+
+func accepts(t *testing.T, l *ledger.Ledger) {
+	for range 2 {
+		if err := l.Accept(bg, "Ada", []string{"HTTPS://example.org:443/posts/b/", "https://example.org/posts/a/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Accept(bg, "Ada", nil); err != nil {
+		t.Error(err)
+	}
+	got, err := l.Accepted(bg)
+	if err != nil || len(got) != 2 || !got["https://example.org/posts/a/"] || !got["https://example.org/posts/b/"] {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := l.Connect(bg, publish.Backlog{Destination: "example/1", Posts: []publish.Post{{Receipt: publish.Receipt{ID: "1"}, Links: []string{"https://EXAMPLE.org/posts/c/"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.Backlog(bg); err != nil || len(got) != 1 || !got["https://example.org/posts/c/"] {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) *ledger.Ledger, dump func(t *test
 		"ADaysAttemptsAreCounted":       capped,
 		"ABacklogIsTheBaseline":         backlog,
 		"TheNewestKnownPostIsTold":      newest,
+		"WhatAnAuditAcceptedIsKept":     accepts,
 		"NoBytesOfARemoteStopAnEntry":   bytesOfARemote,
 	} {
 		t.Run(name, func(t *testing.T) {
