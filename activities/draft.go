@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"fmt"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"colophon/internal/article"
@@ -24,6 +26,13 @@ func (s *Steps) Draft(ctx context.Context, task publish.Task) (publish.Result, e
 		if _, err := article.Parse(in.Draft, content); err != nil {
 			return blocked("draft_unreadable", err.Error(), "mend the draft, then decide retry"), nil
 		}
+		faults, err := s.QA.Check(ctx, in.Draft, content)
+		if err != nil {
+			return blocked("qa_failed", err.Error(), "see to the checker, then decide retry"), nil
+		}
+		if len(faults) > 0 {
+			return faulty(in, faults), nil
+		}
 		if digest, content, err = s.Ledger.Keep(ctx, in.Key, in.Revision, draftKind, content); err != nil {
 			return publish.Result{}, err
 		}
@@ -38,6 +47,23 @@ func (s *Steps) Draft(ctx context.Context, task publish.Task) (publish.Result, e
 		Outcome: publish.Passed, Plan: &plan,
 		Receipts: []publish.Named{{What: "draft", Receipt: publish.Receipt{ID: string(digest[:min(12, len(digest))])}}},
 	}, nil
+}
+
+// faulty is a draft that is not kept: it can be mended, and is read again then.
+func faulty(in publish.Intent, faults []publish.Fault) publish.Result {
+	res := blocked("qa_failed", "", "mend the draft, then decide retry: it is read again")
+	file := path.Base(filepath.ToSlash(in.Draft))
+	for n, f := range faults {
+		if n < 5 {
+			res.Detail += fmt.Sprintf("; %s: %s (%s)", f.In(file), f.Detail, f.Rule)
+		}
+		res.Evidence = append(res.Evidence, publish.Evidence{At: now(), Look: f.In(file), Saw: f.Rule + ": " + f.Detail})
+	}
+	res.Detail = strings.TrimPrefix(res.Detail, "; ")
+	if more := len(faults) - 5; more > 0 {
+		res.Detail += fmt.Sprintf("; and %d more", more)
+	}
+	return res
 }
 
 // Validate checks the draft against the intent and the repository, and pins the plan: from here on the

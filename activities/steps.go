@@ -67,6 +67,11 @@ type Drafts interface {
 	Draft(ctx context.Context, in publish.Intent) ([]byte, error)
 }
 
+// QA says what is wrong with a draft, before it is kept.
+type QA interface {
+	Check(ctx context.Context, name string, source []byte) ([]publish.Fault, error)
+}
+
 // Steps holds what the steps work with. Its exported methods are the activities, each registered under
 // its own name.
 type Steps struct {
@@ -76,6 +81,7 @@ type Steps struct {
 	Site       Site
 	Channels   map[string]Channel
 	Drafts     Drafts
+	QA         QA
 	Author     publish.Author // of commits; the date comes from the intent
 	// LaneWait is how long a step waits for its lane inside the activity; a longer wait is a durable timer.
 	LaneWait time.Duration

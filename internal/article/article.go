@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,7 +29,9 @@ type Article struct {
 	Series      string // whose articles may be alike
 	Tags        []string
 	Draft       bool
-	Body        string // the Markdown after the front matter, with LF line ends
+	Keys        []string // of the front matter, sorted
+	Body        string   // the Markdown after the front matter, with LF line ends
+	BodyLine    int      // the line on which the body begins
 }
 
 // Error is a fault in a source, with the place where it is.
@@ -63,7 +67,7 @@ func Parse(name string, source []byte) (Article, error) {
 	if err != nil {
 		return Article{}, &Error{File: name, Line: errorLine(err), What: "front matter: " + oneLine(err)}
 	}
-	a := Article{Body: body}
+	a := Article{Body: body, BodyLine: 1 + strings.Count(text[:len(text)-len(body)], "\n"), Keys: slices.Sorted(maps.Keys(fields))}
 	r := reader{name: name, front: front, fields: fields}
 	a.Title, a.Slug = r.text("title"), r.text("slug")
 	a.Description, a.Language = r.text("description"), r.text("lang")

@@ -26,6 +26,7 @@ type Config struct {
 	Cache      string             `yaml:"cache"`      // a folder for what can be made again; "cache" beside the configuration unless set
 	TaskQueue  string             `yaml:"task_queue"` // "colophon" unless set
 	Channels   map[string]Channel `yaml:"channels"`
+	QA         QA                 `yaml:"qa"`
 	Policy     Policy             `yaml:"policy"`
 }
 
@@ -52,6 +53,15 @@ type Repository struct {
 		Name  string `yaml:"name"`
 		Email string `yaml:"email"`
 	} `yaml:"author"`
+}
+
+// QA is what is asked of a draft before it is kept.
+type QA struct {
+	Required  []string   `yaml:"required"` // front matter
+	MinWords  int        `yaml:"min_words"`
+	MaxWords  int        `yaml:"max_words"`
+	Forbidden []string   `yaml:"forbidden"` // phrases
+	Checkers  [][]string `yaml:"checkers"`  // commands that get the draft on standard input, and answer with their exit code
 }
 
 // Policy is publish.Policy as it is written.
@@ -148,6 +158,14 @@ func (c *Config) check(doc *strictyaml.Document) {
 		doc.Wrong("$.policy", "quiet_period and look_gap are %s together: want at least %s, for as long a request can be under way", p.QuietPeriod+p.LookGap, exchange)
 	}
 	c.checkLedger(doc)
+	if q := c.QA; q.MinWords < 0 || q.MaxWords < 0 || q.MaxWords > 0 && q.MaxWords < q.MinWords {
+		doc.Wrong("$.qa", "min_words and max_words must not be negative, nor min_words the larger")
+	}
+	for n, command := range c.QA.Checkers {
+		if len(command) == 0 || command[0] == "" {
+			doc.Wrong(fmt.Sprintf("$.qa.checkers[%d]", n), "names no command; want a list, such as [vale, --output=line]")
+		}
+	}
 	c.checkChannels(doc)
 }
 

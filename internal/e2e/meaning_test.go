@@ -133,3 +133,32 @@ func TestThePageIsNotAskedForBeforeItIsPublished(t *testing.T) {
 		t.Errorf("the page was asked for %d times before its merge", before)
 	}
 }
+
+// TestADraftWithFaultsIsNotKept: a person is told each with its line, mends the draft, and it is read again.
+func TestADraftWithFaultsIsNotKept(t *testing.T) {
+	s := simulate(t, setup{})
+	in := s.intent(key)
+	good, err := os.ReadFile(in.Draft)
+	must(t, err)
+	must(t, os.WriteFile(in.Draft, append(good, "\n# Another title\n\n![](/x.png) and [wiki](http://wiki/)\n"...), 0o600))
+	s.people.mend = func() {
+		if _, _, kept, err := s.ledger.Kept(t.Context(), in.Key, 1, "draft"); err != nil || kept {
+			t.Errorf("the faulty draft was kept: %v, %v", kept, err)
+		}
+		must(t, os.WriteFile(in.Draft, good, 0o600))
+	}
+	runs, err := s.run(tick{Intent: in})
+	must(t, err)
+	rec := runs[0].Record
+	if got := s.people.conditions(); !slices.Equal(got, []publish.Condition{"qa_failed"}) || rec.Outcome != publish.Passed {
+		t.Fatalf("a person was asked about %v\n%s", got, rec.Markdown())
+	}
+	lines := strings.Count(string(good), "\n")
+	for _, want := range []string{
+		fmt.Sprintf("idempotency.md:%d: ", lines+2), "second title", fmt.Sprintf("idempotency.md:%d: ", lines+4), "no alternative text", "only its own network",
+	} {
+		if !strings.Contains(fmt.Sprint(rec.Steps), want) {
+			t.Errorf("the record does not tell %q:\n%s", want, rec.Markdown())
+		}
+	}
+}

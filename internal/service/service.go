@@ -15,6 +15,7 @@ import (
 	"colophon/internal/corpus"
 	"colophon/internal/github"
 	"colophon/internal/ledger"
+	"colophon/internal/qa"
 	"colophon/internal/site"
 	"colophon/internal/wire"
 	"colophon/publish"
@@ -49,7 +50,7 @@ func Assemble(ctx context.Context, c *config.Config, o ...ledger.Option) (*Parts
 		return nil, err
 	}
 	return &Parts{Ledger: l, Steps: &activities.Steps{
-		Ledger: l, Repository: repository, Corpus: corpus.New(repository, c.Cache), Channels: channels, Drafts: article.Files{},
+		Ledger: l, Repository: repository, Corpus: corpus.New(repository, c.Cache), Channels: channels, Drafts: article.Files{}, QA: qa.Rules(c.QA),
 		Site:     site.New(wire.New(wire.Options{MaxBody: 64 << 20}), site.Options{Index: c.Site.Index, Sitemap: c.Site.Sitemap, Feed: c.Site.Feed}),
 		Author:   publish.Author{Name: c.Repository.Author.Name, Email: c.Repository.Author.Email},
 		LaneWait: laneWait,
