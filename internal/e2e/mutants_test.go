@@ -38,8 +38,8 @@ var mutants = []mutant{
 	},
 	{
 		"the claim is dropped, and the lane with it", "internal/ledger/attempt.go",
-		"		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {\n			return claimed(ctx, tx, op, was)\n		}\n		at := l.now()\n		if err := enter(ctx, tx, op, at); err != nil {\n			return err\n		}\n",
-		"		_, at := approved, l.now()\n",
+		"		if was.State == publish.Done || was.State != publish.NotAttempted && !approved {\n			return claimed(ctx, tx, op, was)\n		}\n		if err := admissible(ctx, tx, op); err != nil {\n			return err\n		}\n",
+		"		_ = approved\n",
 	},
 	{
 		"a retry has another operation key", "activities/ensure.go",
@@ -70,6 +70,13 @@ var mutants = []mutant{
 		"the branch is not swept", "internal/github/repository.go",
 		"		return []publish.Effect{removalEffect{c, \"sweep\"}}", "		return nil",
 	},
+}
+
+// TestDeliberateDefectsFitTheProgram: each replaces something that stands in the program once.
+func TestDeliberateDefectsFitTheProgram(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) { m.overlay(t) })
+	}
 }
 
 var failedCase = regexp.MustCompile(`--- FAIL: TestBoundaries/cases/(\S+)`)
